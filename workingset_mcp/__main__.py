@@ -1,0 +1,3 @@
+from workingset_mcp.cli import main
+
+main()

@@ -1,0 +1,145 @@
+"""How an answer is put together: its header line, warnings, and boundaries notes cannot forge.
+
+The first line is the server's word, with the tokens of the whole answer in it. Pure. Not here: what
+the body says.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from workingset_mcp.budget import MOST_BUDGET, count_tokens, fits, priced
+from workingset_mcp.errors import ArgumentError
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An answer before its header: what it is about, warnings, text, and the notes it quotes."""
+
+    subject: str
+    body: str
+    warnings: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    found: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the client at the other end lets through."""
+
+    most_tokens: int = MOST_BUDGET
+    max_bytes: int | None = None
+
+
+_BACKTICKS = re.compile(r"`{3,}")
+_SOURCE_MARK = re.compile(r"_(?=\[[^\[\]\n]*\]_)")
+_MOST_WARNINGS = 5
+
+
+def checked_budget(budget: int | None, default: int, least: int, most: int = MOST_BUDGET) -> tuple[int, str]:
+    """The budget that holds, and a warning when it was lowered. Raises ArgumentError below `least`."""
+    asked = default if budget is None else budget
+    if asked < least:
+        if budget is None:
+            return least, ""
+        raise ArgumentError(
+            f"budget={asked} is too small.", f"Give {least} to {most:,} tokens, or leave it out."
+        )
+    if asked > most:
+        return most, f"warning: budget lowered from {asked:,} to {most:,}, the most here" if budget else ""
+    return asked, ""
+
+
+def put_together(
+    subject: str, body: str, *, budget: int, state: str, margin: float = 1.0,
+    warnings: Sequence[str] = (),
+) -> str:  # fmt: skip
+    """Header line, warnings, body. The header counts the whole answer, itself included."""
+    head = "".join(f"{line}\n" for line in warnings)
+    rest = count_tokens(head + body)
+    tokens = rest + 25
+    text = ""
+    for _ in range(4):
+        first = f"[workingset] {subject} · {priced(tokens, margin):,}/{budget:,} tokens · {state}\n"
+        exact = count_tokens(first) + rest
+        text = first + head + body
+        if exact == tokens:
+            break
+        tokens = exact
+    return text
+
+
+def fit_answer(
+    compose: Callable[[int], str], *, budget: int, max_bytes: int | None, margin: float = 1.0
+) -> str:
+    """The fullest answer within the law: `compose` is asked with ever less room until it fits.
+
+    `compose` takes tokens to fill and returns the final text. Raises ArgumentError when even its
+    least does not fit.
+    """
+    room = int(budget / margin)
+    if max_bytes is not None:
+        room = min(room, max_bytes)
+    for _ in range(40):
+        text = compose(room)
+        if fits(text, budget, max_bytes, margin):
+            return text
+        tokens = priced(count_tokens(text), margin)
+        size = len(text.encode("utf-8"))
+        scale = min(budget / tokens, (max_bytes / size) if max_bytes else 1.0, 0.995)
+        room = min(int(room * scale), room - 8) if tokens > room // 2 else room * 3 // 4
+        if room < 0:
+            break
+    raise ArgumentError(
+        f"The answer does not fit into {budget:,} tokens"
+        + (f" and {max_bytes:,} bytes." if max_bytes else "."),
+        "Ask with a larger budget.",
+    )
+
+
+def shown_warnings(warnings: Sequence[str], *, tight: bool) -> list[str]:
+    """Warnings as lines; where it is tight only their count and where to read them."""
+    if not warnings:
+        return []
+    if tight or len(warnings) > _MOST_WARNINGS:
+        kept = [] if tight else list(warnings[: _MOST_WARNINGS - 1])
+        more = len(warnings) - len(kept)
+        notes = f"{more} more remarks" if kept else f"{more} remarks"
+        return [f"warning: {line}" for line in kept] + [
+            f'warning: {notes if more > 1 or kept else "1 remark"}: list_items(kind="remark")'
+        ]
+    return [f"warning: {line}" for line in warnings]
+
+
+def fenced(text: str) -> str:
+    """Text of a note inside a fence longer than any run of backticks in it.
+
+    When the text has no line end at its end, one is added before the closing fence.
+    """
+    longest = max((len(run) for run in _BACKTICKS.findall(text)), default=2)
+    fence = "`" * (longest + 1)
+    end = "" if text.endswith(("\n", "\r")) or not text else "\n"
+    return f"{fence}\n{text}{end}{fence}"
+
+
+def quoted_block(text: str, number: int, source: str) -> str:
+    """Text of a note inside a pair of comments whose closing mark is not in the text."""
+    while f"<!-- /quote {number} -->" in text:
+        number += 1
+    end = "" if text.endswith("\n") else "\n"
+    return f"<!-- quote {number} {source} -->\n{text}{end}<!-- /quote {number} -->"
+
+
+def source_mark(*sources: str) -> str:
+    """The mark that ends a line of a brief: where the line comes from."""
+    return f"_[{', '.join(sources)}]_"
+
+
+def marked_line(text: str, *sources: str) -> str:
+    """A line of a note with its source behind it; look-alikes of our mark in it are escaped."""
+    escaped = _SOURCE_MARK.sub(r"\\_", text)
+    return f"{escaped} {source_mark(*sources)}"
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """`1 note`, `2 notes`."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

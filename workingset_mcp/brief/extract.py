@@ -1,0 +1,351 @@
+"""What of a branch a brief is made from: status, items, newest notes, standing lines. Pure.
+
+Values in (`Branch`, as the index knows it), values out (`Materials`), in the order in which they
+matter. Contents decide, never file times. Not here: how many of them are shown (`fit`).
+"""
+
+import hashlib
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from functools import cached_property
+
+from workingset_mcp.index.rows import ItemRow, NoteRow, StatusRow
+from workingset_mcp.items import DONE_STATES, LABEL_KINDS, OPEN_STATES, STANDING_KINDS, Item, folded
+from workingset_mcp.note import Remark
+from workingset_mcp.words import FIRST_NOTES, URGENT
+
+STALE_BOX_DAYS = 180
+STALE_LABEL_DAYS = 365
+ACTION_WINDOW_DAYS = 45
+MOST_REPEATS = 3  # a line in more other notes than this is copied forward, or a template's
+TOPIC_NOTES = 60
+
+Lines = Callable[[NoteRow, int, int], list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A branch as the index knows it. `lines` reads lines of a note, both ends included."""
+
+    vault: str
+    name: str
+    today: date
+    notes: Sequence[NoteRow]
+    items: Sequence[ItemRow]
+    statuses: Sequence[StatusRow]
+    topics: Mapping[int, Sequence[tuple[str, int]]]  # note id -> second-level headings
+    tokens: Mapping[int, int]
+    lines: Lines
+    override: tuple[str, str] | None = None  # path, text
+    left_out: Sequence[tuple[str, str]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OpenItem:
+    """An open box, once, with everywhere it stands and where it is marked done."""
+
+    item: Item
+    sources: tuple[str, ...]
+    done_in: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sourced:
+    """A line of a note with its sources."""
+
+    text: str
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NewUnit:
+    """A dated stretch of a note, newest first."""
+
+    note: NoteRow
+    date: str
+    first_line: int
+    last_line: int
+
+
+@dataclass(slots=True)
+class Materials:
+    """Everything a brief may show, in order, with what is left out counted."""
+
+    branch: Branch
+    as_of: str
+    fingerprint: str
+    status: StatusRow | None = None
+    open_items: list[OpenItem] = field(default_factory=list)
+    open_boxes: int = 0
+    stale_boxes: int = 0
+    actions: list[Sourced] = field(default_factory=list)
+    decisions: list[Sourced] = field(default_factory=list)
+    facts: list[Sourced] = field(default_factory=list)
+    stale_labels: int = 0
+    standing: dict[str, list[Sourced]] = field(default_factory=dict)
+    topics: list[Sourced] = field(default_factory=list)
+    recent: list[NoteRow] = field(default_factory=list)
+    units: list[NewUnit] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    repeats: "Repeats | None" = None
+
+
+class Repeats:
+    """In how many notes of a branch a line stands."""
+
+    def __init__(self, notes: Iterable[NoteRow]) -> None:
+        self._notes = notes
+
+    @cached_property
+    def _counts(self) -> Counter[int]:
+        counts: Counter[int] = Counter()
+        for note in self._notes:
+            digests = array("I")
+            digests.frombytes(note.line_digests)
+            counts.update(digests)
+        return counts
+
+    def of(self, digest: int) -> int:
+        """Notes that hold a line of this digest."""
+        return self._counts[digest]
+
+
+def day_of(value: str, today: date) -> str:
+    """A date of any precision as a full day: the last it can mean, but not after today."""
+    if len(value) == 10 or not value:
+        return value
+    last = f"{value}-12-31" if len(value) == 4 else f"{value}-31"
+    first = f"{value}-01-01" if len(value) == 4 else f"{value}-01"
+    return max(first, min(last, today.isoformat()))
+
+
+def days_before(day: str, days: int) -> str:
+    """The day so many days before an ISO day."""
+    return (date.fromisoformat(day[:10]) - timedelta(days=days)).isoformat()
+
+
+def read_materials(branch: Branch) -> Materials:
+    """Pick out and order what a brief of this branch may show."""
+    today = branch.today.isoformat()
+    sources = [note for note in branch.notes if note.kind == "note" and not note.template]
+    dates = {note.id: day_of(note.date, branch.today) for note in branch.notes}
+    in_order = _newest_first(sources, dates, today)
+    as_of = _as_of(branch, dates, today)
+    found = Materials(branch, as_of, _fingerprint(branch.notes))
+    allowed = {note.id for note in sources}
+    order = {note.id: place for place, note in enumerate(in_order)}
+    items = [row for row in branch.items if row.note.id in allowed]
+    items.sort(key=lambda row: (order[row.note.id], row.item.line))
+    found.status = _latest_status(branch, allowed, dates, today, found.warnings)
+    _read_boxes(items, dates, as_of, found)
+    _read_labels(items, dates, as_of, found)
+    found.actions = _action_bullets(items, dates, as_of, today, found.open_items)
+    found.repeats = Repeats(sources)
+    found.standing = _standing(items, in_order)
+    found.topics = _topics(in_order, branch)
+    found.recent = in_order
+    found.units = _units(sources, branch.today)
+    found.warnings.extend(_remarks(branch))
+    return found
+
+
+def _newest_first(notes: Sequence[NoteRow], dates: Mapping[int, str], today: str) -> list[NoteRow]:
+    """Dated notes up to today, newest first; then undated ones; then those dated ahead."""
+
+    def rank(note: NoteRow) -> tuple[int, int, str]:
+        day = dates[note.id]
+        if not day:
+            return 1, 0, note.path
+        if day > today:
+            return 2, -_ordinal(day), note.path
+        return 0, -_ordinal(day), note.path
+
+    return sorted(notes, key=rank)
+
+
+def _ordinal(day: str) -> int:
+    return int(day.replace("-", ""))
+
+
+def _as_of(branch: Branch, dates: Mapping[int, str], today: str) -> str:
+    """The newest day the notes carry, not after today."""
+    days = {day for day in dates.values() if day}
+    days |= {unit.date for note in branch.notes for unit in note.units if len(unit.date) == 10}
+    days |= {row.status.date for row in branch.statuses if len(row.status.date) == 10}
+    return max((day for day in days if day <= today), default="")
+
+
+def _fingerprint(notes: Sequence[NoteRow]) -> str:
+    digest = hashlib.sha256()
+    for note in sorted(notes, key=lambda note: note.path):
+        digest.update(f"{note.path}\0".encode())
+        digest.update(note.digest)
+    return digest.hexdigest()[:12]
+
+
+def _latest_status(
+    branch: Branch, allowed: set[int], dates: Mapping[int, str], today: str, warnings: list[str]
+) -> StatusRow | None:
+    """The newest status block; a dated one beats an undated one, one dated ahead does not win."""
+    tomorrow = days_before(today, -1)
+    best: StatusRow | None = None
+    best_key: tuple[object, ...] = ()
+    for row in branch.statuses:
+        if row.note.id not in allowed:
+            continue
+        status = row.status
+        day = day_of(status.date, branch.today)
+        if day > tomorrow:
+            warnings.append(f"{row.note.path}:{status.line} status is dated ahead ({status.date}), passed over")
+            continue
+        note_day = dates[row.note.id] if dates[row.note.id] <= today else ""
+        key = (day, status.time, note_day, row.note.path, status.line)
+        if best is None or key > best_key:
+            best, best_key = row, key
+    return best
+
+
+def _read_boxes(items: Sequence[ItemRow], dates: Mapping[int, str], as_of: str, found: Materials) -> None:
+    """Open boxes, each once: urgent first, then by due day, then newest note."""
+    limit = days_before(as_of, STALE_BOX_DAYS) if as_of else ""
+    groups: dict[str, list[ItemRow]] = {}
+    done: dict[str, list[str]] = {}
+    for row in items:
+        if row.item.kind != "task":
+            continue
+        key = folded(row.item.text)
+        if row.item.state in DONE_STATES:
+            done.setdefault(key, []).append(_source(row))
+        elif row.item.state in OPEN_STATES:
+            found.open_boxes += 1
+            day = row.item.date or dates[row.note.id]
+            if day and limit and day < limit:
+                found.stale_boxes += 1
+            else:
+                groups.setdefault(key, []).append(row)
+    found.open_items = [
+        OpenItem(rows[0].item, tuple(_source(row) for row in rows), tuple(done.get(key, ())))
+        for key, rows in groups.items()
+    ]
+    found.open_items.sort(key=lambda o: (not URGENT.search(o.item.text), o.item.due or "9999"))
+
+
+def _read_labels(items: Sequence[ItemRow], dates: Mapping[int, str], as_of: str, found: Materials) -> None:
+    """Labelled lines, newest note first, each once; facts apart."""
+    limit = days_before(as_of, STALE_LABEL_DAYS) if as_of else ""
+    seen: set[str] = set()
+    for row in items:
+        if row.item.kind not in LABEL_KINDS or row.item.form == "bullet":
+            continue
+        day = row.item.date or dates[row.note.id]
+        if day and limit and day < limit:
+            found.stale_labels += 1
+            continue
+        key = folded(row.item.text)
+        if key not in seen:
+            seen.add(key)
+            target = found.facts if row.item.kind == "fact" else found.decisions
+            target.append(Sourced(row.item.text, (_source(row),)))
+
+
+def _action_bullets(
+    items: Sequence[ItemRow], dates: Mapping[int, str], as_of: str, today: str,
+    open_items: Sequence[OpenItem],
+) -> list[Sourced]:  # fmt: skip
+    """Bullets under action headings, of the time around the newest note that has such a heading."""
+    bullets = [
+        (row.item.date or dates[row.note.id], row)
+        for row in items
+        if row.item.kind == "action" and row.item.form == "bullet"
+    ]
+    days = [day for day, _ in bullets if day and day <= today]
+    if not days or max(days) < days_before(as_of, STALE_LABEL_DAYS):
+        return []
+    first = days_before(max(days), ACTION_WINDOW_DAYS)
+    seen = {folded(one.item.text) for one in open_items}
+    found = []
+    for day, row in sorted(bullets, key=lambda pair: pair[0], reverse=True):
+        key = folded(row.item.text)
+        if day and first <= day <= today and key not in seen:
+            seen.add(key)
+            found.append(Sourced(row.item.text, (_source(row),)))
+    return found
+
+
+def _standing(items: Sequence[ItemRow], in_order: Sequence[NoteRow]) -> dict[str, list[Sourced]]:
+    """What undated notes say that always holds, README and index first, then a line a note in turn."""
+    undated = [note for note in in_order if not note.date]
+    undated.sort(key=lambda n: (n.path.count("/"), not _is_first(n.path), n.path))
+    place = {note.id: at for at, note in enumerate(undated)}
+    found: dict[str, list[Sourced]] = {}
+    for kind in STANDING_KINDS:
+        pools: dict[int, list[ItemRow]] = {}
+        for row in items:
+            if row.item.kind == kind and row.note.id in place:
+                pools.setdefault(place[row.note.id], []).append(row)
+        found[kind] = list(_in_turn([pools[at] for at in sorted(pools)]))
+    return found
+
+
+def _is_first(path: str) -> bool:
+    return bool(FIRST_NOTES.match(path.rpartition("/")[2]))
+
+
+def _in_turn(pools: Sequence[Sequence[ItemRow]]) -> Iterator[Sourced]:
+    seen: set[str] = set()
+    for depth in range(max((len(pool) for pool in pools), default=0)):
+        for pool in pools:
+            if depth < len(pool):
+                key = folded(pool[depth].item.text)
+                if key not in seen:
+                    seen.add(key)
+                    yield Sourced(pool[depth].item.text, (_source(pool[depth]),))
+
+
+def _topics(in_order: Sequence[NoteRow], branch: Branch) -> list[Sourced]:
+    """Second-level headings in turn over the newest notes, each once."""
+    pools = [
+        (note, branch.topics[note.id]) for note in in_order[:TOPIC_NOTES] if note.id in branch.topics
+    ]
+    found: list[Sourced] = []
+    seen: set[str] = set()
+    for depth in range(max((len(pool) for _, pool in pools), default=0)):
+        for note, pool in pools:
+            if depth < len(pool):
+                text, line = pool[depth]
+                if text.strip() and folded(text) not in seen:
+                    seen.add(folded(text))
+                    found.append(Sourced(text.strip(), (f"{note.path}:{line}",)))
+    return found
+
+
+def _units(notes: Sequence[NoteRow], today: date) -> list[NewUnit]:
+    """Dated stretches up to today, newest first."""
+    units = [
+        NewUnit(note, day_of(unit.date, today), unit.first_line, unit.last_line)
+        for note in notes
+        for unit in note.units
+    ]
+    units = [unit for unit in units if unit.date and unit.date <= today.isoformat()]
+    return sorted(units, key=lambda u: (-_ordinal(u.date), u.note.path, u.first_line))
+
+
+def _remarks(branch: Branch) -> Iterator[str]:
+    for note in branch.notes:
+        for remark in note.remarks:
+            yield _remark_line(note.path, remark)
+    for path, reason in branch.left_out:
+        if reason != "link":
+            yield f"{path} left out: {reason}"
+
+
+def _remark_line(path: str, remark: Remark) -> str:
+    return f"{path}:{remark.line} {remark.text}" if remark.line else f"{path} {remark.text}"
+
+
+def _source(row: ItemRow) -> str:
+    return f"{row.note.path}:{row.item.line}"
+

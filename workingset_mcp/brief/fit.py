@@ -1,0 +1,137 @@
+"""Fitting a brief: every section gets its share, unused room flows on, nothing is over. Pure.
+
+The last section, "Not in this brief", is always there and says what was left out, with the call that
+fetches it.
+"""
+
+from dataclasses import dataclass
+
+from workingset_mcp.brief.extract import Materials
+from workingset_mcp.brief.format import SECTIONS, BriefSection, Mosts, Rendered, Room, front_matter
+from workingset_mcp.budget import count_tokens
+
+_UNLIMITED = 1 << 30
+_LATE = "Newest notes (as written)"  # leaves out what the other sections show
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """A brief as printed, and what a reader should be warned of."""
+
+    text: str
+    warnings: tuple[str, ...]
+
+
+def make_brief(materials: Materials, room_tokens: int, mosts: Mosts | None = None) -> Brief:
+    """The fullest brief that costs about `room_tokens`, never more where that is possible.
+
+    The caller counts the final text: the least brief (head and what is left out) may be over.
+    """
+    mosts = (mosts or Mosts()).for_budget(room_tokens)
+    head = front_matter(materials)
+    fixed = count_tokens(head)
+    warnings = list(materials.warnings)
+    rendered = _render_all(materials, mosts, dict.fromkeys((s.title for s in SECTIONS), _UNLIMITED))
+    text = _assembled(head, rendered, materials)
+    if count_tokens(text) > room_tokens:
+        reserve = count_tokens(_not_in_this_brief(rendered, materials)) + 30
+        limits = _limits(rendered, room_tokens - fixed - min(reserve, room_tokens // 3))
+        rendered = _render_all(materials, mosts, limits)
+        spare = room_tokens - count_tokens(_assembled(head, rendered, materials))
+        if spare > 60:
+            limits = _with_spare(limits, rendered, spare - 20)
+            second = _render_all(materials, mosts, limits)
+            if count_tokens(_assembled(head, second, materials)) <= room_tokens:
+                rendered = second
+        text = _assembled(head, rendered, materials)
+        text = _give_way(head, rendered, materials, room_tokens, text)
+    return Brief(text, tuple(warnings))
+
+
+def _render_all(materials: Materials, mosts: Mosts, limits: dict[str, int]) -> dict[str, Rendered]:
+    shown: set[tuple[str, int]] = set()
+    found: dict[str, Rendered] = {}
+    for section in sorted(SECTIONS, key=lambda s: s.title == _LATE):
+        title = count_tokens(f"## {section.title} (000 of 000)\n")
+        tokens = limits[section.title] - title
+        found[section.title] = (
+            section.render(Room(materials, mosts, tokens, shown)) if tokens > 0 else Rendered("")
+        )
+    return found
+
+
+def _limits(wanted: dict[str, Rendered], room: int) -> dict[str, int]:
+    """Tokens for each section: what it wants or its share, then what others leave, by priority."""
+    override = count_tokens(wanted[SECTIONS[0].title].text)
+    costs = {s.title: _cost(s, wanted[s.title]) for s in SECTIONS}
+    limits = {s.title: min(costs[s.title], int((room - override) * s.share)) for s in SECTIONS}
+    limits[SECTIONS[0].title] = costs[SECTIONS[0].title]
+    spare = room - sum(limits.values())
+    for section in sorted(SECTIONS, key=lambda s: s.priority):
+        extra = min(max(spare, 0), costs[section.title] - limits[section.title])
+        limits[section.title] += extra
+        spare -= extra
+    return limits
+
+
+def _with_spare(limits: dict[str, int], rendered: dict[str, Rendered], spare: int) -> dict[str, int]:
+    """Give what rounding left over to the sections that left something out."""
+    grown = dict(limits)
+    for section in sorted(SECTIONS, key=lambda s: s.priority):
+        if rendered[section.title].left_out or section.share == 0.0:
+            grown[section.title] += spare
+            break
+    return grown
+
+
+def _cost(section: BriefSection, rendered: Rendered) -> int:
+    if not rendered.text:
+        return 0
+    return count_tokens(_titled(section, rendered)) + 8
+
+
+def _titled(section: BriefSection, rendered: Rendered) -> str:
+    text = rendered.text
+    if not text:
+        return ""
+    if not text.startswith((" (", "\n")):
+        text = f"\n{text}"
+    return f"## {section.title}{text}"
+
+
+def _assembled(head: str, rendered: dict[str, Rendered], materials: Materials) -> str:
+    body = "".join(_titled(section, rendered[section.title]) for section in SECTIONS)
+    return f"{head}{body}{_not_in_this_brief(rendered, materials)}"
+
+
+def _not_in_this_brief(rendered: dict[str, Rendered], materials: Materials) -> str:
+    branch = materials.branch
+    lines = [line for section in SECTIONS for line in rendered[section.title].left_out]
+    missing = []
+    if materials.status is None:
+        missing.append("no status block")
+    if not materials.open_items and not materials.stale_boxes:
+        missing.append("no open items")
+    if missing:
+        lines.insert(0, f"- {', '.join(missing).capitalize()} in this branch.")
+    notes = [note for note in branch.notes if note.kind == "note"]
+    tokens = sum(branch.tokens.get(note.id, 0) for note in notes)
+    plural = "s" if len(notes) != 1 else ""
+    lines.append(
+        f"- All {tokens:,} tokens of {len(notes)} note{plural}:"
+        f' search_notes(query=…, branch="{branch.name}") or query_full_context(branch="{branch.name}")'
+    )
+    return "## Not in this brief\n" + "\n".join(lines) + "\n"
+
+
+def _give_way(
+    head: str, rendered: dict[str, Rendered], materials: Materials, room: int, text: str
+) -> str:
+    """Drop whole sections from the least important on while the text is over."""
+    for section in sorted(SECTIONS, key=lambda s: -s.priority):
+        if count_tokens(text) <= room:
+            break
+        if section.priority and rendered[section.title].text:
+            rendered[section.title] = Rendered("", rendered[section.title].left_out[:1])
+            text = _assembled(head, rendered, materials)
+    return text

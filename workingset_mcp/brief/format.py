@@ -1,0 +1,305 @@
+"""How a brief reads: its sections in order, each with its share of a tight budget.
+
+Section titles are an interface: agents and scripts key on them. Not here: how much room each gets
+(`fit`).
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import yaml
+
+from workingset_mcp.answer import marked_line, quoted_block, source_mark
+from workingset_mcp.brief.extract import Materials, Sourced, days_before
+from workingset_mcp.brief.newest import newest_notes
+from workingset_mcp.budget import count_tokens, take_lines
+from workingset_mcp.note import BRIEF_KIND
+
+VERSION = 3
+STATUS_RECENT_DAYS = 45
+
+
+class Mosts(NamedTuple):
+    """The most a section shows, whatever the budget up to 8,000 tokens allows."""
+
+    open_items: int = 25
+    actions: int = 10
+    decisions: int = 12
+    facts: int = 12
+    rhythm: int = 10
+    contact: int = 6
+    rule: int = 8
+    topics: int = 20
+    recent: int = 8
+    newest_tokens: int = 900
+    newest_tokens_without_status: int = 1_500
+    newest_tokens_beside_long_status: int = 400
+
+    def for_budget(self, budget_tokens: int) -> "Mosts":
+        """Above 8,000 tokens everything grows in proportion."""
+        if budget_tokens <= 8_000:
+            return self
+        return Mosts(*(most * budget_tokens // 8_000 for most in self))
+
+
+class Room(NamedTuple):
+    """What a section may use."""
+
+    materials: Materials
+    mosts: Mosts
+    tokens: int
+    shown: set[tuple[str, int]]  # (path, line) already in the brief
+
+
+class Rendered(NamedTuple):
+    """A section as printed: its text (empty when it has nothing), and what it left out, as lines."""
+
+    text: str
+    left_out: tuple[str, ...] = ()
+
+
+class BriefSection(NamedTuple):
+    """One titled part of a brief."""
+
+    title: str
+    share: float  # of a tight budget
+    priority: int  # who gets unused room first
+    render: Callable[[Room], Rendered]
+
+
+def front_matter(materials: Materials) -> str:
+    """The YAML block at the top, and the title."""
+    branch, status = materials.branch, materials.status
+    notes = [note for note in branch.notes if note.kind == "note"]
+    fields: dict[str, object] = {
+        "vault": branch.vault,
+        "branch": branch.name,
+        "as_of": materials.as_of,
+        "source_notes": len(notes),
+        "source_tokens": sum(branch.tokens.get(note.id, 0) for note in notes),
+        "fingerprint": materials.fingerprint,
+        "kind": BRIEF_KIND,
+        "version": VERSION,
+    }
+    if status:
+        fields["status_source"] = f"{status.note.path}:{status.status.line}"
+    block = yaml.safe_dump(fields, sort_keys=False, allow_unicode=True, width=10_000)
+    return f"---\n{block}---\n# Brief: {branch.name}\n"
+
+
+def _override(room: Room) -> Rendered:
+    override = room.materials.branch.override
+    if override is None:
+        return Rendered("")
+    path, text = override
+    return Rendered(f"{source_mark(path)}\n{quoted_block(text, 1, path)}\n")
+
+
+def _status(room: Room) -> Rendered:
+    """The block word for word; too long, it is cut at a block border or a line."""
+    row = room.materials.status
+    if row is None:
+        return Rendered("")
+    note, status = row
+    source = f"{note.path}:{status.line}"
+    undated = "" if status.date else " The heading carries no date."
+    head = f"_Source: [{source}]_{undated}\n"
+    lines = room.materials.branch.lines(note, status.line, status.last_line)
+    whole = head + _status_block(lines, source, status.last_line)
+    if count_tokens(whole) <= room.tokens:
+        _mark_shown(room, note.path, status.line, status.last_line)
+        return Rendered(whole)
+    more = f'open_source_file(path="{note.path}", lines="{{}}-{status.last_line}")'
+    reserve = count_tokens(head + _status_block([], source, status.last_line) + more) + 30
+    kept = max(1, take_lines([f"{line}\n" for line in lines], room.tokens - reserve))
+    kept = _block_border(lines, kept)
+    if count_tokens(lines[0]) > room.tokens:
+        return Rendered("", (f'- The status block: open_source_file(path="{note.path}", lines="{status.line}-{status.last_line}")',))
+    shown = [*lines[:kept], *_closing_fence(lines[:kept])]
+    rest = len(lines) - kept
+    text = head + _status_block(shown, source, status.line + kept - 1)
+    text += f"Cut: {rest} more lines: {more.format(status.line + kept)}\n"
+    _mark_shown(room, note.path, status.line, status.last_line)
+    return Rendered(text)
+
+
+def _status_block(lines: Sequence[str], source: str, last: int) -> str:
+    first = source.rpartition(":")[2]
+    lines_named = source if int(first) == last else f"{source}-{last}"
+    return f"{quoted_block(chr(10).join(lines), 1, lines_named)}\n"
+
+
+def _block_border(lines: Sequence[str], kept: int) -> int:
+    """The last blank line that loses at most a third of what fits."""
+    for at in range(kept, max(1, kept * 2 // 3), -1):
+        if at < len(lines) and not lines[at].strip() and not _closing_fence(lines[:at]):
+            return at
+    return kept
+
+
+def _closing_fence(lines: Sequence[str]) -> list[str]:
+    """The fence that closes a code block left open by a cut."""
+    opened = ""
+    for line in lines:
+        bare = line.lstrip(" >")
+        if opened:
+            if bare.startswith(opened) and not bare.strip(f"{opened[0]} "):
+                opened = ""
+        elif bare.startswith(("```", "~~~")):
+            mark = bare[0]
+            opened = mark * (len(bare) - len(bare.lstrip(mark)))
+    return [opened] if opened else []
+
+
+def _newest(room: Room) -> Rendered:
+    materials, mosts = room.materials, room.mosts
+    most = mosts.newest_tokens_without_status
+    status = materials.status
+    if status and status.status.date and materials.as_of:
+        newest = materials.units[0].date if materials.units else materials.as_of
+        if status.status.date >= days_before(newest, STATUS_RECENT_DAYS):
+            text = "\n".join(
+                materials.branch.lines(status.note, status.status.line, status.status.last_line)
+            )
+            long = count_tokens(text) > mosts.newest_tokens
+            most = mosts.newest_tokens_beside_long_status if long else mosts.newest_tokens
+    text, units, lines = newest_notes(materials, min(room.tokens, most), frozenset(room.shown))
+    left = ()
+    if lines:
+        plural = "s" if units != 1 else ""
+        left = (f"- {lines} lines of the newest note{plural}: open_source_file(path=…)",)
+    return Rendered(text, left)
+
+
+def _open_items(room: Room) -> Rendered:
+    materials = room.materials
+    branch = materials.branch.name
+    lines = []
+    for one in materials.open_items[: room.mosts.open_items]:
+        done = f" · done in {', '.join(one.done_in[:3])}" if one.done_in else ""
+        sources = [*one.sources[:5]]
+        if len(one.sources) > 5:
+            sources.append(f"and {len(one.sources) - 5} more")
+        sources[-1] += done
+        lines.append(f"- [{one.item.state}] {marked_line(one.item.text, *sources)}\n")
+    bullets = [f"- {marked_line(one.text, *one.sources)}\n" for one in materials.actions[: room.mosts.actions]]
+    bullet_head = "Without a box (00 of 00):\n"
+    bullets_room = int(room.tokens * 0.35) if lines else room.tokens
+    kept_bullets = take_lines(bullets, min(bullets_room, room.tokens) - count_tokens(bullet_head)) if bullets else 0
+    used = sum(map(count_tokens, bullets[:kept_bullets])) + (count_tokens(bullet_head) if kept_bullets else 0)
+    kept = take_lines(lines, room.tokens - used)
+    if kept == len(lines) and kept_bullets < len(bullets):
+        spare = room.tokens - sum(map(count_tokens, lines)) - count_tokens(bullet_head)
+        kept_bullets = max(kept_bullets, take_lines(bullets, spare))
+    for one in materials.open_items[:kept]:
+        room.shown.update(_split(source) for source in one.sources)
+    for action in materials.actions[:kept_bullets]:
+        room.shown.update(_split(source) for source in action.sources)
+    text = "".join(lines[:kept])
+    if kept_bullets:
+        text += f"Without a box ({kept_bullets} of {len(materials.actions)}):\n{''.join(bullets[:kept_bullets])}"
+    total, left = len(materials.open_items), []
+    if total > kept:
+        left.append(f'- {total - kept} more open items: list_items(branch="{branch}")')
+    if len(materials.actions) > kept_bullets:
+        rest = len(materials.actions) - kept_bullets
+        left.append(f'- {rest} more action bullets: list_items(kind="action", branch="{branch}")')
+    if materials.stale_boxes:
+        limit = days_before(materials.as_of, 181)
+        left.append(
+            f"- {materials.stale_boxes} open boxes over 180 days older than {materials.as_of}:"
+            f' list_items(branch="{branch}", until="{limit}")'
+        )
+    boxes = materials.open_boxes - materials.stale_boxes
+    several = f"; {boxes} boxes" if boxes != total else ""
+    title = f" ({kept} of {total}{several})" if total else ""
+    return Rendered(f"{title}\n{text}" if text or total else "", tuple(left))
+
+
+def _decisions(room: Room) -> Rendered:
+    materials, branch = room.materials, room.materials.branch.name
+    left = []
+    rendered = _list(room, materials.decisions, room.mosts.decisions)
+    shown = rendered.text.count("\n") - 1 if rendered.text else 0
+    if len(materials.decisions) > shown:
+        left.append(
+            f'- {len(materials.decisions) - shown} more labelled lines: list_items(kind="decision",'
+            f' branch="{branch}") and kinds owner, due, blocker, action'
+        )
+    if materials.stale_labels:
+        left.append(f"- {materials.stale_labels} labelled lines over a year older than {materials.as_of}")
+    return Rendered(rendered.text, tuple(left))
+
+
+def _facts(room: Room) -> Rendered:
+    return _list(room, room.materials.facts, room.mosts.facts, "facts", 'list_items(kind="fact", branch="{}")')
+
+
+def _standing(room: Room) -> Rendered:
+    """Rhythm and roles, contacts, rules: each up to its most, in turn while room is left."""
+    materials, mosts = room.materials, room.mosts
+    kept: list[Sourced] = []
+    used = 0
+    for kind, most in (("rhythm", mosts.rhythm), ("contact", mosts.contact), ("rule", mosts.rule)):
+        count = 0
+        for line in materials.standing.get(kind, ()):
+            cost = count_tokens(f"- {marked_line(line.text, *line.sources)}\n")
+            if count == most or used + cost > room.tokens:
+                break
+            kept.append(line)
+            used += cost
+            count += 1
+    total = sum(len(lines) for lines in materials.standing.values())
+    text = "".join(f"- {marked_line(line.text, *line.sources)}\n" for line in kept)
+    left = (f"- {total - len(kept)} more standing lines of undated notes",) if total > len(kept) else ()
+    return Rendered(f"\n{text}" if text else "", left)
+
+
+def _topics(room: Room) -> Rendered:
+    return _list(room, room.materials.topics, room.mosts.topics)
+
+
+def _recent(room: Room) -> Rendered:
+    notes = room.materials.recent
+    lines = [
+        f"- {note.date or 'undated'} {marked_line(note.title, note.path)}\n"
+        for note in notes[: room.mosts.recent]
+    ]
+    kept = take_lines(lines, room.tokens)
+    text = "".join(lines[:kept])
+    return Rendered(f" ({kept} of {len(notes)})\n{text}" if text else "")
+
+
+def _list(room: Room, lines: Sequence[Sourced], most: int, noun: str = "", call: str = "") -> Rendered:
+    printed = [f"- {marked_line(line.text, *line.sources)}\n" for line in lines[:most]]
+    kept = take_lines(printed, room.tokens)
+    for line in lines[:kept]:
+        room.shown.update(_split(source) for source in line.sources)
+    text = "".join(printed[:kept])
+    left = ()
+    if noun and len(lines) > kept:
+        left = (f"- {len(lines) - kept} more {noun}: {call.format(room.materials.branch.name)}",)
+    return Rendered(f" ({kept} of {len(lines)})\n{text}" if lines else "", left)
+
+
+def _split(source: str) -> tuple[str, int]:
+    path, _, line = source.partition(" · ")[0].rpartition(":")
+    return path, int(line) if line.isdecimal() else 0
+
+
+def _mark_shown(room: Room, path: str, first: int, last: int) -> None:
+    room.shown.update((path, line) for line in range(first, min(last, first + 2_000) + 1))
+
+
+# In the order of the brief. The newest notes are rendered after the lists, which they leave out.
+SECTIONS: tuple[BriefSection, ...] = (
+    BriefSection("Override (verbatim)", 0.0, 0, _override),
+    BriefSection("Latest status (verbatim)", 0.25, 1, _status),
+    BriefSection("Newest notes (as written)", 0.25, 2, _newest),
+    BriefSection("Open action items", 0.20, 3, _open_items),
+    BriefSection("Recent decisions / owners / blockers", 0.10, 4, _decisions),
+    BriefSection("Standing", 0.10, 5, _standing),
+    BriefSection("Facts", 0.05, 6, _facts),
+    BriefSection("Topics covered", 0.0, 8, _topics),
+    BriefSection("Most recent notes", 0.05, 7, _recent),
+)

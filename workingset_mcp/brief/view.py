@@ -1,0 +1,103 @@
+"""Reading a branch out of the index for a brief: one look, values only."""
+
+from collections.abc import Iterable
+from datetime import date
+from typing import Protocol
+
+from workingset_mcp.brief.extract import Branch
+from workingset_mcp.brief.overview import BranchLine
+from workingset_mcp.budget import count_tokens
+from workingset_mcp.index import Index, Snapshot
+from workingset_mcp.index.rows import NoteRow
+from workingset_mcp.items import LABEL_KINDS, STANDING_KINDS
+from workingset_mcp.markdown import split_lines
+from workingset_mcp.vault import LeftOut
+
+_WARNED_REASONS = ("conflict copy", "name is not", "folder cannot", "over ")
+
+
+class _Opened(Protocol):
+    @property
+    def index(self) -> Index: ...
+    def left_out(self, branch: str | None) -> list[LeftOut]: ...
+    @property
+    def vault_name(self) -> str: ...
+
+
+def branch_view(snapshot: Snapshot, opened: _Opened, name: str, today: date) -> Branch:
+    """A branch as a brief needs it; missing token counts are made and kept."""
+    notes = snapshot.notes(name)
+    by_id = {note.id: note for note in notes}
+    tokens = {note.id: note.tokens for note in notes if note.tokens is not None}
+    missing = [(note.id, note.digest) for note in notes if note.tokens is None]
+    if missing:
+        counts = uncounted_tokens(snapshot, missing)
+        opened.index.save_tokens(counts)
+        tokens |= {note_id: count for note_id, (_, count) in counts.items()}
+    return Branch(
+        vault=opened.vault_name,
+        name=name,
+        today=today,
+        notes=notes,
+        items=snapshot.items(("task", *LABEL_KINDS, *STANDING_KINDS), name, by_id),
+        statuses=snapshot.statuses(name, by_id),
+        topics=snapshot.headings(list(by_id), 2),
+        tokens=tokens,
+        lines=lambda note, first, last: lines_of(snapshot, note, first, last),
+        override=_override(snapshot, notes, name),
+        left_out=[
+            (left.path, left.reason)
+            for left in opened.left_out(name)
+            if left.reason.startswith(_WARNED_REASONS)
+        ],
+    )
+
+
+def overview_lines(snapshot: Snapshot) -> list[BranchLine]:
+    """One line a branch, from what the index knows."""
+    statuses: dict[str, tuple[str, str]] = {}
+    for row in snapshot.statuses():
+        if row.note.kind == "note" and not row.note.template:
+            known = statuses.get(row.note.branch, ("", ""))
+            statuses[row.note.branch] = max(known, (row.status.date, row.status.heading))
+    newest: dict[str, NoteRow] = {}
+    tokens: dict[str, int] = {}
+    for note in snapshot.notes():
+        tokens[note.branch] = tokens.get(note.branch, 0) + (
+            note.tokens if note.tokens is not None else note.size // 4
+        )
+        best = newest.get(note.branch)
+        if note.date and (best is None or note.date > best.date):
+            newest[note.branch] = note
+    return [
+        BranchLine(
+            row.branch, row.notes, tokens.get(row.branch, 0), row.open_items,
+            *statuses.get(row.branch, ("", "")), row.newest_date,
+            newest[row.branch].path if row.branch in newest else "",
+        )
+        for row in snapshot.branches()
+    ]  # fmt: skip
+
+
+def lines_of(snapshot: Snapshot, note: NoteRow, first: int, last: int) -> list[str]:
+    """Lines of a note, both ends included, without their ends."""
+    sections = snapshot.sections(note.id, first, last)
+    if not sections:
+        return []
+    start = sections[0].first_line
+    lines = split_lines("".join(section.text for section in sections))
+    return lines[first - start : last - start + 1]
+
+
+def uncounted_tokens(snapshot: Snapshot, notes: Iterable[tuple[int, bytes]]) -> dict[int, tuple[bytes, int]]:
+    """Tokens of these notes: id -> (digest, tokens)."""
+    return {note_id: (digest, count_tokens(snapshot.text(note_id))) for note_id, digest in notes}
+
+
+def _override(snapshot: Snapshot, notes: list[NoteRow], branch: str) -> tuple[str, str] | None:
+    """The override of the branch folder, else of the vault root."""
+    own = next((n for n in notes if n.kind == "override" and n.path == f"{branch}/override.md"), None)
+    if own is None:
+        root = snapshot.note("override.md")
+        own = root if root and root.kind == "override" else None
+    return (own.path, snapshot.text(own.id)) if own else None

@@ -1,0 +1,127 @@
+"""Tokens: exact counts with the o200k_base table that the package carries, and taking what fits.
+
+Nothing is ever downloaded. The table loads once, on the first count (about 0.4 s); `warm` loads it
+in a thread so that a server never waits for it. Not here: what a brief or a search puts first.
+"""
+
+import gzip
+import math
+import re
+import threading
+from base64 import b64decode
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tiktoken import Encoding
+
+LEAST_BUDGET = 200
+LEAST_BRIEF_BUDGET = 400
+MOST_BUDGET = 24_000
+
+_PATTERN = "|".join(
+    [
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+        r"\p{N}{1,3}",
+        r" ?[^\s\p{L}\p{N}]+[\r\n/]*",
+        r"\s*[\r\n]+",
+        r"\s+(?!\S)",
+        r"\s+",
+    ]
+)
+# The encoder's regex engine overflows on a run of about a million blanks and slows down on endless
+# words: such text is counted in pieces, each a little dearer than its exact count.
+_PATHOLOGICAL = re.compile(r"\s{2000}|\S{4000}")
+_PIECE_CHARACTERS = 2_000
+_load_lock = threading.Lock()
+
+
+def count_tokens(text: str) -> int:
+    """Tokens of the text in o200k_base: exact, or a little above for pathological lines."""
+    if not text:
+        return 0
+    encoder = _encoder()
+    if not _PATHOLOGICAL.search(text):
+        return len(encoder.encode_ordinary(text))
+    total = 0
+    for start in range(0, len(text), _PIECE_CHARACTERS):
+        piece = text[start : start + _PIECE_CHARACTERS]
+        total += len(encoder.encode_ordinary(piece)) + 1
+    return total
+
+
+def estimate_tokens(text: str) -> int:
+    """A quick guess, usually some percent above the exact count: for planning, never for a law."""
+    if text.isascii():
+        return len(text) * 2 // 7 + 1
+    return len(text.encode("utf-8", "replace")) * 2 // 6 + 1
+
+
+def cut_to_tokens(text: str, budget_tokens: int) -> int:
+    """Characters of the longest beginning of `text` that costs at most `budget_tokens`."""
+    if budget_tokens <= 0:
+        return 0
+    if len(text) <= budget_tokens:  # a token is at least one character or part of one
+        if count_tokens(text) <= budget_tokens:
+            return len(text)
+    low, high = 0, min(len(text), budget_tokens * 40)
+    if count_tokens(text[:high]) <= budget_tokens and high == len(text):
+        return high
+    while low < high:
+        middle = (low + high + 1) // 2
+        if count_tokens(text[:middle]) <= budget_tokens:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def take_lines(lines: Sequence[str], budget_tokens: int) -> int:
+    """How many of the first lines (with their ends) fit into `budget_tokens` together."""
+    used = 0
+    for number, line in enumerate(lines):
+        if used + len(line) // 40 > budget_tokens:
+            return number
+        used += count_tokens(line)
+        if used > budget_tokens:
+            return number
+    return len(lines)
+
+
+def fits(text: str, budget_tokens: int, max_bytes: int | None, margin: float = 1.0) -> bool:
+    """Whether the final text keeps the law: tokens (times the margin) and bytes, both counted whole."""
+    if max_bytes is not None and len(text.encode("utf-8")) > max_bytes:
+        return False
+    return priced(count_tokens(text), margin) <= budget_tokens
+
+
+def priced(tokens: int, margin: float) -> int:
+    """Tokens as a budget sees them: times the margin for models that count more than o200k_base."""
+    return math.ceil(tokens * margin)
+
+
+def warm() -> threading.Thread:
+    """Load the table in a daemon thread."""
+    thread = threading.Thread(target=_encoder, name="tokenizer", daemon=True)
+    thread.start()
+    return thread
+
+
+def _encoder() -> "Encoding":
+    with _load_lock:
+        return _load()
+
+
+@cache
+def _load() -> "Encoding":
+    from tiktoken import Encoding  # 0.1 s: on first use, for commands that never count
+
+    packed = files("workingset_mcp").joinpath("data/o200k_base.tiktoken.gz").read_bytes()
+    ranks: dict[bytes, int] = {}
+    for line in gzip.decompress(packed).splitlines():
+        token, _, rank = line.partition(b" ")
+        ranks[b64decode(token)] = int(rank)
+    return Encoding(name="o200k_base", pat_str=_PATTERN, mergeable_ranks=ranks, special_tokens={})

@@ -1,0 +1,222 @@
+"""Commands for people and scripts: thin, the same text that agents see.
+
+Data goes to stdout, everything else to stderr. Exit codes: 0 answered, 1 nothing found, 2 usage,
+3 failed. Only `serve` and `demo` import `mcp`.
+"""
+
+import json
+import sys
+from collections.abc import Callable
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from workingset_mcp import __version__
+from workingset_mcp.errors import WorkingsetError
+from workingset_mcp.settings import load_settings, settings_home
+from workingset_mcp.workspace import Workspace
+
+JSON_SCHEMA_VERSION = 1
+
+
+class _Group(click.Group):
+    """Turns our errors into one `Error:` line and one `hint:` line."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except WorkingsetError as error:
+            if ctx.params.get("debug"):
+                raise
+            click.echo(f"Error: {error.message}", err=True)
+            if error.hint:
+                click.echo(f"hint: {error.hint}", err=True)
+            ctx.exit(error.exit_code)
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="workingset-mcp")
+@click.option("--debug", is_flag=True, help="Show tracebacks of expected errors too.")
+def main(debug: bool) -> None:
+    """A working set of your notes for agents, served over MCP."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="replace")
+
+
+def _vault_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    command = click.option(
+        "--index-dir", envvar="WORKINGSET_INDEX_DIR", help="Folder for the index (default: the user's cache)."
+    )(command)
+    return click.option(
+        "--vault", envvar="WORKINGSET_VAULT", type=click.Path(path_type=Path),
+        help="Folder of notes (default: the nearest folder with a workingset.toml, else this one).",
+    )(command)  # fmt: skip
+
+
+def _json_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")(command)
+
+
+@contextmanager
+def _opened(vault: Path | None, index_dir: str | None, *, build: bool = True, **flags: Any):  # type: ignore[no-untyped-def]  # a context manager of Workspace
+    root = vault or settings_home(Path.cwd())
+    settings = load_settings(root, {"index_dir": index_dir, **flags})
+    workspace = Workspace(root, settings)
+    try:
+        if build and not workspace.freshness.built.is_set():
+            _build(workspace)
+        if workspace.index.notice:
+            click.echo(f"note: {workspace.index.notice}", err=True)
+        yield workspace
+    finally:
+        workspace.close()
+
+
+def _build(workspace: Workspace) -> None:
+    """Index with a progress bar on a terminal, silently in a pipe."""
+    if not sys.stderr.isatty():
+        workspace.build()
+        return
+    from rich.console import Console  # only where a person watches
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("indexing notes", total=None)
+        workspace.build(lambda done, total: bar.update(task, completed=done, total=total))
+
+
+def _print(command: str, text: str, *, as_json: bool, found: bool = True, **data: Any) -> None:
+    if as_json:
+        envelope = {"schema_version": JSON_SCHEMA_VERSION, "command": command, "data": {"text": text, **data}}
+        click.echo(json.dumps(envelope, ensure_ascii=False))
+    else:
+        click.echo(text, nl=not text.endswith("\n"))
+    if not found:
+        click.get_current_context().exit(1)
+
+
+@main.command()
+@_vault_options
+@click.option("--max-answer-bytes", type=int, help="Most bytes of an answer, for clients that cut (Copilot CLI: 9500).")
+def serve(vault: Path | None, index_dir: str | None, max_answer_bytes: int | None) -> None:
+    """Serve the vault to an MCP client over stdin and stdout."""
+    if vault is None and settings_home(Path.cwd()).resolve() in (Path.home().resolve(), Path(Path.cwd().anchor)):
+        raise click.UsageError("Give the folder of notes: --vault PATH (not your whole home folder).")
+    with _opened(vault, index_dir, build=False, max_answer_bytes=max_answer_bytes) as workspace:
+        from workingset_mcp.server import serve_stdio  # imports mcp: 0.6 s that no other command pays
+
+        serve_stdio(workspace)
+
+
+@main.command()
+@_vault_options
+@click.option("--full", is_flag=True, help="Drop the index and build it anew.")
+@_json_option
+def index(vault: Path | None, index_dir: str | None, full: bool, as_json: bool) -> None:
+    """Bring the index up to date."""
+    with _opened(vault, index_dir, build=False) as workspace:
+        if full:
+            workspace.index.clear()
+            workspace.freshness.built.clear()
+        _build(workspace)
+        workspace.count_all_tokens()
+        facts = workspace.status()
+    _print("index", f"{facts['notes']:,} notes in {facts['branches']} branches indexed", as_json=as_json, **facts)
+
+
+@main.command()
+@_vault_options
+@_json_option
+def status(vault: Path | None, index_dir: str | None, as_json: bool) -> None:
+    """Say what is indexed, left out and remarked, and how fresh it is."""
+    with _opened(vault, index_dir, build=False) as workspace:
+        facts = workspace.status()
+    lines = [f"{name.replace('_', ' ')}: {value}" for name, value in facts.items() if not isinstance(value, list)]
+    for name in ("remarks", "left_out"):
+        lines += [f"{name.replace('_', ' ')}: {len(facts[name])}", *(f"  {line}" for line in facts[name])]
+    _print("status", "\n".join(lines), as_json=as_json, **facts)
+
+
+@main.command()
+@_vault_options
+@click.argument("branch", required=False)
+@click.option("--budget", type=int, help="Most tokens (default 8000).")
+@click.option("--max-bytes", type=int, help="Most bytes, for hooks and clients that count bytes.")
+@_json_option
+def brief(
+    vault: Path | None, index_dir: str | None, branch: str | None, budget: int | None,
+    max_bytes: int | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Print the brief of BRANCH, or the overview of the vault."""
+    with _opened(vault, index_dir, max_answer_bytes=max_bytes) as workspace:
+        text = workspace.brief(branch, budget)
+    head, _, body = text.partition("\n")
+    warnings = []
+    while body.startswith("warning: "):
+        warning, _, body = body.partition("\n")
+        warnings.append(warning)
+        click.echo(warning, err=True)
+    _print("brief", body, as_json=as_json, header=head, warnings=warnings)
+
+
+@main.command()
+@_vault_options
+@click.argument("query")
+@click.option("--also", multiple=True, help="Another word a note might use (may be repeated).")
+@click.option("--branch", help="Only this branch.")
+@click.option("--since", help="Only notes dated from this day on.")
+@click.option("--until", help="Only notes dated up to this day.")
+@click.option("--budget", type=int, help="Most tokens (default 2000).")
+@_json_option
+def search(
+    vault: Path | None, index_dir: str | None, query: str, also: tuple[str, ...], branch: str | None,
+    since: str | None, until: str | None, budget: int | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Find passages for QUERY."""
+    with _opened(vault, index_dir) as workspace:
+        text = workspace.search(query, also=also, budget=budget, branch=branch, since=since, until=until)
+    _print("search", text, as_json=as_json, found=" · nothing found · " not in text.partition("\n")[0])
+
+
+@main.command(name="open")
+@_vault_options
+@click.argument("path")
+@click.option("--lines", help='Lines to show, as "12-40".')
+@click.option("--heading", help="Section to show, by its heading.")
+@click.option("--budget", type=int, help="Most tokens (default 6000).")
+@_json_option
+def open_(
+    vault: Path | None, index_dir: str | None, path: str, lines: str | None, heading: str | None,
+    budget: int | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Print the note at PATH word for word."""
+    with _opened(vault, index_dir, build=False) as workspace:
+        text = workspace.open(path, lines=lines, heading=heading, budget=budget)
+    _print("open", text, as_json=as_json)
+
+
+@main.command()
+@_vault_options
+@click.argument("branch", required=False)
+@click.option("--cursor", help="Where the next page begins, from the page before.")
+@click.option("--budget", type=int, help="Most tokens a page (default 20000).")
+@_json_option
+def full(
+    vault: Path | None, index_dir: str | None, branch: str | None, cursor: str | None,
+    budget: int | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Print every note of BRANCH in date order, in pages."""
+    with _opened(vault, index_dir) as workspace:
+        text = workspace.full(branch, cursor=cursor, budget=budget)
+    _print("full", text, as_json=as_json)
+
+
+@main.command()
+def demo() -> None:
+    """Serve a copy of the example vault to a real MCP client and show what an agent sees."""
+    from workingset_mcp.demo import run_demo  # imports mcp
+
+    run_demo()

@@ -1,0 +1,72 @@
+"""Every failure that is expected, each with a next step.
+
+    WorkingsetError            message: what happened; hint: what to do next
+    ├── SettingsError          a setting, flag or environment variable is wrong   (CLI exit 2)
+    ├── ArgumentError          a tool argument is out of range or malformed       (CLI exit 2)
+    ├── VaultError
+    │   ├── VaultNotFound      the vault folder is missing or refused
+    │   ├── NoteNotFound       no note at that path; carries near matches
+    │   └── PathRefused        outside the vault, hidden, ignored, not a note, unreadable
+    ├── BranchNotFound         no such branch; carries near matches
+    └── IndexUnavailable       no FTS5, nowhere to keep an index                  (CLI exit 3)
+
+Anything else that is raised is a bug: logged, and masked before it reaches a client.
+"""
+
+
+class WorkingsetError(Exception):
+    """An expected failure: one plain sentence, and what to do next."""
+
+    exit_code = 3
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.hint}".strip()
+
+
+class SettingsError(WorkingsetError):
+    """A setting, flag or environment variable is wrong."""
+
+    exit_code = 2
+
+
+class ArgumentError(WorkingsetError):
+    """A tool argument is out of range or malformed."""
+
+    exit_code = 2
+
+
+class VaultError(WorkingsetError):
+    """Something about the folder of notes."""
+
+
+class VaultNotFound(VaultError):
+    """The vault folder is missing, not a folder, or refused."""
+
+    exit_code = 2
+
+
+class NoteNotFound(VaultError):
+    """No note stands at that path."""
+
+    exit_code = 1
+
+
+class PathRefused(VaultError):
+    """The path may not be read; never says where it leads."""
+
+    exit_code = 2
+
+
+class BranchNotFound(WorkingsetError):
+    """No branch has that name."""
+
+    exit_code = 1
+
+
+class IndexUnavailable(WorkingsetError):
+    """There is no way to keep an index here."""

@@ -1,0 +1,123 @@
+"""The YAML block at the top of a note: read whatever is readable, remark the rest.
+
+Only a few fields matter here (title, aliases, tags, dates, kind); they come back as plain text.
+A block that YAML refuses still gives its simple `key: value` lines. Not here: where the block ends
+(`markdown`).
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+from frontmatter.default_handlers import YAMLHandler
+
+from workingset_mcp.dates import iso_day
+
+MOST_BLOCK_CHARACTERS = 65_536
+MOST_ALIASES = 20
+DATE_FIELDS = ("date", "created", "created_at", "updated", "updated_at", "modified", "published")
+
+_ALIAS = re.compile(r"(?:^|[\s,\[:{])\*[\w-]+")
+_SIMPLE_LINE = re.compile(r"^([A-Za-z_][\w -]{0,40}?)[ \t]*:[ \t]+(\S.*?)[ \t]*$")
+_TOP_KEY = re.compile(r"^([A-Za-z_][\w -]*?)[ \t]*:(?:\s|$)", re.MULTILINE)
+_DEPTH = re.compile(r"[\[{]{40}|^ {200}", re.MULTILINE)
+_handler = YAMLHandler()
+
+
+@dataclass(frozen=True, slots=True)
+class FrontMatter:
+    """What the block says, as text; `remarks` say what could not be read."""
+
+    title: str = ""
+    kind: str = ""
+    dates: tuple[str, ...] = ()  # ISO, in the order of DATE_FIELDS
+    aliases: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = field(default=())
+
+
+def read_front_matter(lines: Sequence[str]) -> FrontMatter:
+    """Read the lines of a block, its two fences included."""
+    block = "\n".join(lines[1:-1])
+    if not block.strip():
+        return FrontMatter()
+    remarks: list[str] = []
+    loaded = _load(block, remarks)
+    repeated = _repeated_keys(block)
+    if repeated:
+        remarks.append(f"front matter has {repeated} twice; the last one counts")
+    found = {str(key).strip().lower(): value for key, value in loaded.items()}
+    dates = []
+    for name in DATE_FIELDS:
+        day = iso_day(found.get(name))
+        if day:
+            dates.append(day)
+        elif name == "date" and found.get(name) not in (None, ""):
+            remarks.append(f"front matter date {str(found[name])[:40]!r} is no date")
+    return FrontMatter(
+        title=_text(found.get("title")),
+        kind=_text(found.get("kind")),
+        dates=tuple(dates),
+        aliases=_texts(found.get("aliases", found.get("alias"))),
+        tags=tuple(tag.lstrip("#") for tag in _texts(found.get("tags", found.get("tag")))),
+        remarks=tuple(remarks),
+    )
+
+
+def _load(block: str, remarks: list[str]) -> Mapping[Any, Any]:
+    if len(block) > MOST_BLOCK_CHARACTERS:
+        remarks.append(f"front matter over {MOST_BLOCK_CHARACTERS // 1024} KB, not read")
+        return {}
+    if "&" in block and len(_ALIAS.findall(block)) > MOST_ALIASES:
+        remarks.append("front matter repeats itself by aliases, not read")
+        return {}
+    if _DEPTH.search(block):
+        remarks.append("front matter is nested too deeply, not read")
+        return {}
+    try:
+        loaded = _handler.load(block)
+    except (yaml.YAMLError, ValueError, TypeError, RecursionError, OverflowError) as error:
+        remarks.append(f"front matter is no valid YAML: {_first_words(error)}")
+        return _simple_lines(block)
+    if isinstance(loaded, Mapping):
+        return loaded
+    if loaded is not None:
+        remarks.append("front matter is no list of fields")
+    return {}
+
+
+def _first_words(error: Exception) -> str:
+    problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
+    mark = getattr(error, "problem_mark", None)
+    where = f" in line {mark.line + 2}" if mark is not None else ""
+    return f"{str(problem)[:80]}{where}"
+
+
+def _simple_lines(block: str) -> dict[str, str]:
+    """The `key: value` lines of a block that YAML refuses."""
+    found = {}
+    for line in block.split("\n"):
+        matched = _SIMPLE_LINE.match(line)
+        if matched:
+            found[matched[1].lower()] = matched[2].strip("'\"")
+    return found
+
+
+def _repeated_keys(block: str) -> str:
+    keys = [key.lower() for key in _TOP_KEY.findall(block)] if len(block) < 10_000 else []
+    return ", ".join(sorted({key for key in keys if keys.count(key) > 1}))
+
+
+def _text(value: Any) -> str:
+    return " ".join(str(value).split())[:300] if isinstance(value, (str, int, float)) else ""
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if isinstance(value, str):
+        parts = re.split(r"[,\n]", value) if "," in value else [value]
+        return tuple(part.strip() for part in parts if part.strip())[:50]
+    if isinstance(value, (list, tuple)):
+        return tuple(filter(None, (_text(part) for part in value[:50])))
+    return ()

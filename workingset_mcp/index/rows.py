@@ -1,0 +1,165 @@
+"""The values an index hands out, and what it puts into its search columns. Pure.
+
+Everything here is engine-neutral but `search_columns`, which says which text stands in which
+weighted column.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from workingset_mcp.dates import date_words, find_dates
+from workingset_mcp.items import Item, StatusBlock
+from workingset_mcp.note import Note, Remark, Unit
+from workingset_mcp.vault import Fingerprint
+
+CJK_RUN = re.compile(
+    r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\uff66-\uff9f"
+    r"\U00020000-\U0003ffff]+"
+)
+_PATH_MARKS = re.compile(r"[/_.\-]+")
+
+
+class Known(NamedTuple):
+    """What the index knows of a file: enough to tell whether the file differs now."""
+
+    fingerprint: Fingerprint
+    read_ns: int
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A note ready to be indexed, with the fingerprint its bytes were read at."""
+
+    note: Note
+    branch: str
+    fingerprint: Fingerprint
+    read_ns: int
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class NoteRow:
+    """A note as the index knows it, without its text."""
+
+    id: int
+    path: str
+    branch: str
+    title: str
+    date: str
+    date_source: str
+    kind: str
+    template: bool
+    line_count: int
+    tokens: int | None
+    size: int
+    digest: bytes
+    units: tuple[Unit, ...]
+    remarks: tuple[Remark, ...]
+    line_digests: bytes
+
+
+class ItemRow(NamedTuple):
+    """An item with the note it stands in."""
+
+    note: NoteRow
+    item: Item
+
+
+class StatusRow(NamedTuple):
+    """A status block with the note it stands in."""
+
+    note: NoteRow
+    status: StatusBlock
+
+
+@dataclass(frozen=True, slots=True)
+class SectionRow:
+    """A section (or a piece of a long one) with its text."""
+
+    id: int
+    note_id: int
+    ordinal: int
+    first_line: int
+    last_line: int
+    level: int
+    headings: tuple[str, ...]
+    date: str
+    skip: int
+    text: str
+
+
+class Hit(NamedTuple):
+    """A section that matched; a larger score is better."""
+
+    section_id: int
+    note_id: int
+    score: float
+
+
+class BranchRow(NamedTuple):
+    """A branch in numbers."""
+
+    branch: str
+    notes: int
+    open_items: int
+    newest_date: str
+
+
+class SearchColumns(NamedTuple):
+    """The weighted columns of one section, in the order of the table."""
+
+    title: str
+    heads: str
+    path: str
+    body: str
+    cjk: str
+    dt: str
+
+
+def section_date(headings: Sequence[str]) -> str:
+    """The full date that the deepest dated heading of a path carries; empty when none."""
+    for heading in reversed(headings):
+        for date in find_dates(heading):
+            if len(date.value) == 10:
+                return date.value
+    return ""
+
+
+def search_columns(
+    *, path: str, title: str, aliases: str, tags: str, note_date: str,
+    headings: Sequence[str], date: str, text: str,
+) -> SearchColumns:  # fmt: skip
+    """What the search columns of a section hold; `text` comes without its front matter.
+
+    Words in CJK text are overlapping pairs of characters in `cjk`; the other columns hold the rest,
+    so that Latin words inside CJK text stand alone.
+    """
+    titles = f"{title}\n{aliases}" if aliases else title
+    heads = "\n".join(headings[1:] if headings and headings[0] == title else headings)
+    names = _PATH_MARKS.sub(" ", path)
+    if tags:
+        names = f"{names}\n{tags}"
+    dates = " ".join(date_words(value) for value in dict.fromkeys((note_date, date)) if value)
+    cjk = ""
+    if not (text.isascii() and titles.isascii() and names.isascii() and heads.isascii()):
+        cjk = " ".join(bigrams(part) for part in (titles, heads, names, text) if not part.isascii())
+        text, titles, heads, names = (
+            part if part.isascii() else CJK_RUN.sub(" ", part)
+            for part in (text, titles, heads, names)
+        )
+    body = text.replace("\0", " ") if "\0" in text else text
+    return SearchColumns(titles, heads, names, body, cjk.strip(), dates)
+
+
+def bigrams(text: str) -> str:
+    """Overlapping pairs of characters of every CJK run, and its last character alone.
+
+    A query of one character is then a prefix: it begins a pair or ends a run.
+    """
+    pairs: list[str] = []
+    for run in CJK_RUN.findall(text):
+        pairs.extend(run[at : at + 2] for at in range(len(run)))
+    return " ".join(pairs)

@@ -1,0 +1,75 @@
+-- The index is a cache: when this file changes, the old index is dropped and built anew.
+CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+
+CREATE TABLE note (
+    id INTEGER PRIMARY KEY,
+    path TEXT NOT NULL UNIQUE,
+    branch TEXT NOT NULL,
+    title TEXT NOT NULL,
+    date TEXT NOT NULL,           -- ISO, as much as is known; '' when undated
+    date_source TEXT NOT NULL,
+    kind TEXT NOT NULL,           -- note, override, brief
+    template INTEGER NOT NULL,
+    line_count INTEGER NOT NULL,
+    tokens INTEGER,               -- NULL until counted
+    aliases TEXT NOT NULL,        -- one a line
+    tags TEXT NOT NULL,
+    units TEXT NOT NULL,          -- JSON: [date, first line, last line]
+    remarks TEXT NOT NULL,        -- JSON: [line, text]
+    line_digests BLOB NOT NULL,
+    size INTEGER NOT NULL,
+    mtime_ns INTEGER NOT NULL,
+    ctime_ns INTEGER NOT NULL,
+    inode INTEGER NOT NULL,
+    read_ns INTEGER NOT NULL,     -- the clock when the file was read
+    digest BLOB NOT NULL          -- of the bytes
+);
+CREATE INDEX note_branch ON note (branch);
+
+-- The texts of a note's sections, joined in order, are the text of the note.
+CREATE TABLE section (
+    id INTEGER PRIMARY KEY,
+    note_id INTEGER NOT NULL,
+    ordinal INTEGER NOT NULL,
+    first_line INTEGER NOT NULL,
+    last_line INTEGER NOT NULL,
+    level INTEGER NOT NULL,
+    headings TEXT NOT NULL,       -- heading path, one a line
+    date TEXT NOT NULL,           -- of the headings; '' when none is dated
+    skip INTEGER NOT NULL,        -- characters of front matter at the beginning of the text
+    text TEXT NOT NULL
+);
+CREATE INDEX section_note ON section (note_id, ordinal);
+
+CREATE TABLE item (
+    note_id INTEGER NOT NULL,
+    line INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    form TEXT NOT NULL,
+    state TEXT NOT NULL,
+    text TEXT NOT NULL,
+    owners TEXT NOT NULL,         -- one a line
+    due TEXT NOT NULL,
+    date TEXT NOT NULL
+);
+CREATE INDEX item_note ON item (note_id);
+CREATE INDEX item_kind ON item (kind);
+
+CREATE TABLE status (
+    note_id INTEGER NOT NULL,
+    line INTEGER NOT NULL,
+    last_line INTEGER NOT NULL,
+    heading TEXT NOT NULL,
+    date TEXT NOT NULL,
+    time TEXT NOT NULL,
+    ambiguous INTEGER NOT NULL
+);
+CREATE INDEX status_note ON status (note_id);
+
+-- Contentless: the words only. Rows are deleted by giving FTS5 the old values again, which
+-- `search_columns` derives from the tables above.
+CREATE VIRTUAL TABLE fts USING fts5 (
+    title, heads, path, body, cjk, dt,
+    content = '', tokenize = 'porter unicode61 remove_diacritics 2'
+);
+CREATE VIRTUAL TABLE vocabulary USING fts5vocab (fts, row);

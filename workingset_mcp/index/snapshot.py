@@ -1,0 +1,239 @@
+"""Reading from one consistent view of the index. Speaks rows; no text of a user reaches SQL or MATCH
+unrendered.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Protocol
+
+from workingset_mcp.index.rows import (
+    BranchRow,
+    Hit,
+    ItemRow,
+    Known,
+    NoteRow,
+    SectionRow,
+    StatusRow,
+)
+from workingset_mcp.items import OPEN_STATES, Item, StatusBlock
+from workingset_mcp.note import Remark, Unit
+from workingset_mcp.vault import Fingerprint
+
+_NOTE = (
+    "n.id, n.path, n.branch, n.title, n.date, n.date_source, n.kind, n.template, n.line_count,"
+    " n.tokens, n.size, n.digest, n.units, n.remarks, n.line_digests"
+)
+_SECTION = "id, note_id, ordinal, first_line, last_line, level, headings, date, skip, text"
+_OPEN = ", ".join(f"'{state}'" for state in OPEN_STATES)
+
+
+class _Connection(Protocol):
+    def execute(self, sql: str, parameters: Any = ..., /) -> Any: ...
+
+
+class Snapshot:
+    """A view of the index at one moment."""
+
+    def __init__(self, connection: _Connection) -> None:
+        self._connection = connection
+
+    def generation(self) -> int:
+        """Counter raised by every applied change."""
+        return int(self._meta("generation") or 0)
+
+    def complete(self) -> bool:
+        """Whether the whole vault has been indexed once."""
+        return bool(self._meta("complete"))
+
+    def known(self, branch: str | None = None) -> dict[str, Known]:
+        """What the index knows of every file, or of one branch's files."""
+        sql = "SELECT path, size, mtime_ns, ctime_ns, inode, read_ns, digest FROM note"
+        rows = self._all(f"{sql} WHERE branch = ?", branch) if branch is not None else self._all(sql)
+        return {row[0]: Known(Fingerprint(*row[1:5]), row[5], row[6]) for row in rows}
+
+    def branches(self) -> list[BranchRow]:
+        """Every branch with its notes, open boxes and newest date, by name."""
+        rows = self._all(
+            "SELECT n.branch, count(*), max(n.date), (SELECT count(*) FROM item i JOIN note m"
+            f" ON m.id = i.note_id WHERE m.branch = n.branch AND i.kind = 'task' AND i.state IN ({_OPEN})"
+            " AND m.kind = 'note' AND NOT m.template)"
+            " FROM note n WHERE n.kind != 'brief' GROUP BY n.branch ORDER BY n.branch"
+        )
+        return [BranchRow(row[0], row[1], row[3], row[2]) for row in rows]
+
+    def branch_names(self) -> list[str]:
+        """Names of the branches that hold a note."""
+        return [row[0] for row in self._all("SELECT DISTINCT branch FROM note ORDER BY branch")]
+
+    def notes(self, branch: str | None = None) -> list[NoteRow]:
+        """Notes (no generated briefs) by path, of the vault or of one branch."""
+        sql = f"SELECT {_NOTE} FROM note n WHERE n.kind != 'brief'"
+        if branch is None:
+            rows = self._all(f"{sql} ORDER BY n.path")
+        else:
+            rows = self._all(f"{sql} AND n.branch = ? ORDER BY n.path", branch)
+        return [_note(row) for row in rows]
+
+    def notes_by_id(self, ids: Iterable[int]) -> dict[int, NoteRow]:
+        """The notes of these ids."""
+        wanted = list(ids)
+        sql = f"SELECT {_NOTE} FROM note n WHERE n.id IN ({_marks(wanted)})"
+        return {row[0]: _note(row) for row in self._all(sql, *wanted)}
+
+    def note(self, path: str) -> NoteRow | None:
+        """The note at a path, if it is indexed."""
+        rows = self._all(f"SELECT {_NOTE} FROM note n WHERE n.path = ?", path)
+        return _note(rows[0]) if rows else None
+
+    def paths(self) -> list[str]:
+        """Paths of all notes."""
+        return [row[0] for row in self._all("SELECT path FROM note WHERE kind != 'brief' ORDER BY path")]
+
+    def text(self, note_id: int) -> str:
+        """The whole text of a note."""
+        rows = self._all("SELECT text FROM section WHERE note_id = ? ORDER BY ordinal", note_id)
+        return "".join(row[0] for row in rows)
+
+    def sections(self, note_id: int, first_line: int = 1, last_line: int = 1 << 60) -> list[SectionRow]:
+        """Sections of a note that touch these lines, in order."""
+        rows = self._all(
+            f"SELECT {_SECTION} FROM section WHERE note_id = ? AND last_line >= ? AND first_line <= ?"
+            " ORDER BY ordinal",
+            note_id, first_line, last_line,
+        )  # fmt: skip
+        return [_section(row) for row in rows]
+
+    def sections_by_id(self, ids: Sequence[int]) -> dict[int, SectionRow]:
+        """The sections of these ids."""
+        sql = f"SELECT {_SECTION} FROM section WHERE id IN ({_marks(ids)})"
+        return {row[0]: _section(row) for row in self._all(sql, *ids)}
+
+    def headings(self, note_ids: Sequence[int], level: int) -> dict[int, list[tuple[str, int]]]:
+        """Headings of one level in these notes: note -> [(text, line)] in order."""
+        found: dict[int, list[tuple[str, int]]] = {}
+        rows = self._all(
+            "SELECT note_id, headings, min(first_line) FROM section"
+            f" WHERE level = ? AND note_id IN ({_marks(note_ids)})"
+            " GROUP BY note_id, headings, level ORDER BY note_id, min(first_line)",
+            level, *note_ids,
+        )  # fmt: skip
+        for note_id, headings, line in rows:
+            found.setdefault(note_id, []).append((headings.rpartition("\n")[2], line))
+        return found
+
+    def items(
+        self, kinds: Sequence[str], branch: str | None = None, notes: dict[int, NoteRow] | None = None
+    ) -> list[ItemRow]:
+        """Items of these kinds by path and line, of the vault or of one branch."""
+        where = "AND n.branch = ?" if branch is not None else ""
+        rows = self._all(
+            "SELECT i.note_id, i.line, i.kind, i.text, i.form, i.state, i.owners, i.due, i.date"
+            f" FROM item i JOIN note n ON n.id = i.note_id WHERE i.kind IN ({_marks(kinds)}) {where}"
+            " ORDER BY n.path, i.line",
+            *kinds, *([branch] if branch is not None else []),
+        )  # fmt: skip
+        known = notes or self.notes_by_id({row[0] for row in rows})
+        return [
+            ItemRow(
+                known[row[0]],
+                Item(*row[1:6], tuple(row[6].split("\n")) if row[6] else (), row[7], row[8]),
+            )
+            for row in rows
+            if row[0] in known
+        ]
+
+    def statuses(self, branch: str | None = None, notes: dict[int, NoteRow] | None = None) -> list[StatusRow]:
+        """Status blocks by path and line, of the vault or of one branch."""
+        where = "WHERE n.branch = ?" if branch is not None else ""
+        rows = self._all(
+            "SELECT s.note_id, s.line, s.last_line, s.heading, s.date, s.time, s.ambiguous"
+            f" FROM status s JOIN note n ON n.id = s.note_id {where} ORDER BY n.path, s.line",
+            *([branch] if branch is not None else []),
+        )  # fmt: skip
+        known = notes or self.notes_by_id({row[0] for row in rows})
+        return [
+            StatusRow(known[row[0]], StatusBlock(*row[1:6], bool(row[6])))
+            for row in rows
+            if row[0] in known
+        ]
+
+    def uncounted(self, limit: int, branch: str | None = None) -> list[tuple[int, bytes]]:
+        """Notes whose tokens are not counted yet: (id, digest)."""
+        where = "AND branch = ?" if branch is not None else ""
+        parameters = [branch, limit] if branch is not None else [limit]
+        return self._all(
+            f"SELECT id, digest FROM note WHERE tokens IS NULL AND kind != 'brief' {where} LIMIT ?",
+            *parameters,
+        )
+
+    def match(self, expression: str, limit: int, where: str = "", parameters: Sequence[Any] = ()) -> list[Hit]:
+        """Best sections for a rendered MATCH expression, best first."""
+        rows = self._all(
+            "SELECT fts.rowid, s.note_id, -rank FROM fts JOIN section s ON s.id = fts.rowid"
+            " JOIN note n ON n.id = s.note_id"
+            f" WHERE fts MATCH ? AND rank MATCH 'bm25(6, 3, 3, 1, 1, 4)' {where}"
+            " ORDER BY rank, fts.rowid LIMIT ?",
+            expression, *parameters, limit,
+        )  # fmt: skip
+        return [Hit(*row) for row in rows]
+
+    def count(self, expression: str, where: str = "", parameters: Sequence[Any] = ()) -> int:
+        """How many sections match."""
+        if not where:
+            sql = "SELECT count(*) FROM fts WHERE fts MATCH ?"
+        else:
+            sql = (
+                "SELECT count(*) FROM fts JOIN section s ON s.id = fts.rowid JOIN note n"
+                f" ON n.id = s.note_id WHERE fts MATCH ? {where}"
+            )
+        return int(self._all(sql, expression, *parameters)[0][0])
+
+    def document_frequency(self, stem: str) -> int:
+        """In how many sections a stemmed word stands."""
+        rows = self._all("SELECT doc FROM vocabulary WHERE term = ?", stem)
+        return int(rows[0][0]) if rows else 0
+
+    def words_between(self, first: str, last: str, limit: int) -> Iterator[tuple[str, int]]:
+        """Stemmed words of the vault in a range of the alphabet, with their frequencies."""
+        yield from self._all(
+            "SELECT term, doc FROM vocabulary WHERE term >= ? AND term < ? LIMIT ?", first, last, limit
+        )
+
+    def section_count(self) -> int:
+        """How many sections there are."""
+        return int(self._all("SELECT count(*) FROM section")[0][0])
+
+    def note_count(self) -> int:
+        """How many notes there are."""
+        return int(self._all("SELECT count(*) FROM note")[0][0])
+
+    def select(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
+        """Rows of a fixed statement (for `list_items` and look-ups of one kind)."""
+        return self._all(sql, *parameters)
+
+    def _meta(self, key: str) -> Any:
+        rows = self._all("SELECT value FROM meta WHERE key = ?", key)
+        return rows[0][0] if rows else None
+
+    def _all(self, sql: str, *parameters: Any) -> list[Any]:
+        found: list[Any] = self._connection.execute(sql, parameters).fetchall()
+        return found
+
+
+def _marks(values: Sequence[object]) -> str:
+    return ", ".join("?" * len(values))
+
+
+def _note(row: Sequence[Any]) -> NoteRow:
+    return NoteRow(
+        *row[:7],
+        bool(row[7]),
+        *row[8:12],
+        tuple(Unit(*unit) for unit in json.loads(row[12])) if row[12] != "[]" else (),
+        tuple(Remark(*remark) for remark in json.loads(row[13])) if row[13] != "[]" else (),
+        row[14],
+    )
+
+
+def _section(row: Sequence[Any]) -> SectionRow:
+    return SectionRow(*row[:6], tuple(row[6].split("\n")) if row[6] else (), *row[7:10])

@@ -1,0 +1,254 @@
+"""What is shown of the ranked sections: passages in tiers, each run of lines as it stands.
+
+The first two passages are large, the next four smaller, then many small ones: a small budget so
+reaches rank 20 and deeper. Pure. Not here: the order (`rank`) and the answer around it (`answer`).
+"""
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from workingset_mcp.answer import fenced
+from workingset_mcp.budget import count_tokens
+from workingset_mcp.markdown import split_lines
+from workingset_mcp.search.query import fold
+from workingset_mcp.search.rank import Ranked, Weighed
+
+LONG_LINE = 300
+LEAST_PASSAGE_TOKENS = 30
+LEAST_CAP_TOKENS = 120
+
+
+class Tier(NamedTuple):
+    """How much of a passage is shown: whole up to so many tokens, else windows around hits."""
+
+    whole_tokens: int
+    hits: int
+    units: int
+    before: int
+    after: int
+    share: float
+
+
+_FIRST = (Tier(300, 8, 14, 1, 4, 0.34), Tier(300, 8, 14, 1, 4, 0.25))
+_NEXT = tuple(Tier(200, 6, 12, 1, 3, share) for share in (0.20, 0.15, 0.10, 0.10))
+_REST = Tier(80, 2, 5, 0, 2, 0.10)
+TIERS = (*_FIRST, *_NEXT)
+
+_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])")
+_LETTERS = re.compile(r"[\W_]+")
+
+
+class Unit(NamedTuple):
+    """A line, or a sentence of an over-long line: the smallest thing shown."""
+
+    line: int
+    text: str
+    part: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """Shown runs of one section: (first line, last line, verbatim text, whether lines are cut)."""
+
+    ranked: Ranked
+    runs: tuple[tuple[int, int, str, bool], ...]
+    copies: tuple[str, ...]
+    text: str  # as printed
+    tokens: int
+
+
+def pack(
+    ranked: Sequence[Ranked], weighed: Sequence[Weighed], budget_tokens: int
+) -> tuple[list[Passage], int]:
+    """Passages that fit into `budget_tokens` as printed, best first, and how many were left over."""
+    finders = [(w.idf, _finder(w)) for w in weighed if w.frequency]
+    passages: list[Passage] = []
+    left = budget_tokens
+    distinct = list(_without_copies(ranked))
+    for at, (one, copies) in enumerate(distinct):
+        if left < LEAST_PASSAGE_TOKENS:
+            return passages, len(distinct) - at
+        tier = TIERS[at] if at < len(TIERS) else _REST
+        cap = min(left, max(LEAST_CAP_TOKENS, int(budget_tokens * tier.share)))
+        passage = _passage(one, copies, tier, cap, finders, tight=budget_tokens < 1_900)
+        if passage and passage.tokens <= left:
+            passages.append(passage)
+            left -= passage.tokens
+    return passages, len(distinct) - len(passages)
+
+
+def _without_copies(ranked: Sequence[Ranked]) -> Iterator[tuple[Ranked, tuple[str, ...]]]:
+    """Each text once: the newest note that holds it, with the others named."""
+    groups: dict[bytes, list[Ranked]] = {}
+    for one in ranked:
+        letters = _LETTERS.sub("", one.section.text[one.section.skip :].lower())
+        key = hashlib.md5(letters.encode("utf-8", "replace"), usedforsecurity=False).digest()
+        groups.setdefault(key if len(letters) > 40 else str(one.section.id).encode(), []).append(one)
+    for group in groups.values():
+        shown = max(group, key=lambda r: (r.note.date, r.score))
+        copies = (f"{r.note.path}:{r.section.first_line}" for r in group if r is not shown)
+        yield shown, tuple(dict.fromkeys(copies))
+
+
+def _passage(
+    one: Ranked, copies: tuple[str, ...], tier: Tier, cap: int,
+    finders: Sequence[tuple[float, Callable[[str], bool]]], *, tight: bool,
+) -> Passage | None:  # fmt: skip
+    units = _units(one)
+    if not units:
+        return None
+    head = _heading_line(one)
+    room = cap - count_tokens(head) - 12
+    if room < 10:
+        return None
+    costs = [count_tokens(unit.text) + 1 for unit in units]
+    whole = tier.whole_tokens * (0.7 if tight else 1.0)
+    if sum(costs) <= min(whole, room):
+        chosen = list(range(len(units)))
+    else:
+        chosen = _windows(units, costs, tier, room, finders)
+    if not chosen:
+        return None
+    runs = tuple(_runs(units, chosen))
+    text = _printed(one, runs, copies)
+    return Passage(one, runs, copies, text, count_tokens(text))
+
+
+def _units(one: Ranked) -> list[Unit]:
+    """Lines of a section without its heading line and front matter; long ones in sentences."""
+    section = one.section
+    skipped = len(split_lines(section.text[: section.skip])) if section.skip else 0
+    lines = split_lines(section.text)
+    number = section.first_line + skipped
+    units: list[Unit] = []
+    for line in lines[skipped:]:
+        if number == section.first_line and section.level and line.lstrip().startswith("#"):
+            number += 1
+            continue
+        if len(line) <= LONG_LINE:
+            units.append(Unit(number, line, part=False))
+        else:
+            units.extend(_sentences(number, line))
+        number += 1
+    while units and not units[0].text.strip():
+        units.pop(0)
+    while units and not units[-1].text.strip():
+        units.pop()
+    return units
+
+
+def _sentences(number: int, line: str) -> Iterator[Unit]:
+    """Pieces of a long line, cut at sentence ends, else hard."""
+    start = 0
+    for matched in _SENTENCE_END.finditer(line):
+        if matched.end() - start >= 80:
+            yield from _hard_pieces(number, line[start : matched.end()])
+            start = matched.end()
+    if start < len(line):
+        yield from _hard_pieces(number, line[start:])
+
+
+def _hard_pieces(number: int, text: str) -> Iterator[Unit]:
+    for start in range(0, len(text), 1_200):
+        yield Unit(number, text[start : start + 1_200], part=True)
+
+
+def _windows(
+    units: Sequence[Unit], costs: Sequence[int], tier: Tier, room: int,
+    finders: Sequence[tuple[float, Callable[[str], bool]]],
+) -> list[int]:  # fmt: skip
+    """Indexes of the units worth showing: the best ones, each with a little around it."""
+    own = []
+    for unit in units:
+        folded = fold(unit.text)
+        own.append(sum(idf for idf, holds in finders if holds(folded)))
+    last = len(units) - 1
+    values = [
+        value + 0.4 * ((own[at - 1] if at else 0.0) + (own[at + 1] if at < last else 0.0))
+        for at, value in enumerate(own)
+    ]
+    chosen: set[int] = set()
+    used = 0
+    for best in sorted(range(len(units)), key=lambda at: (-values[at], at))[: tier.hits]:
+        if values[best] <= 0 and chosen:
+            break
+        around = [best, *range(best + 1, best + 1 + tier.after), *range(best - 1, best - 1 - tier.before, -1)]
+        for at in around:
+            if at in chosen or not 0 <= at <= last:
+                continue
+            gap = 0 if not chosen or at - 1 in chosen or at + 1 in chosen else 14
+            if len(chosen) >= tier.units or used + costs[at] + gap > room:
+                break
+            chosen.add(at)
+            used += costs[at] + gap
+    if not chosen:
+        at = max(range(len(units)), key=lambda n: (values[n], -n))
+        return [at] if costs[at] <= room else []
+    return sorted(chosen)
+
+
+def _runs(units: Sequence[Unit], chosen: Sequence[int]) -> Iterator[tuple[int, int, str, bool]]:
+    start = 0
+    while start < len(chosen):
+        end = start
+        while end + 1 < len(chosen) and chosen[end + 1] == chosen[end] + 1:
+            end += 1
+        run = [units[at] for at in chosen[start : end + 1]]
+        while len(run) > 1 and not run[-1].text.strip():
+            run.pop()
+        while len(run) > 1 and not run[0].text.strip():
+            run.pop(0)
+        text = run[0].text
+        for before, unit in zip(run, run[1:], strict=False):
+            text += unit.text if unit.line == before.line else f"\n{unit.text}"
+        if text.strip():
+            cut = _is_cut(units, run, chosen[start], chosen[end])
+            yield run[0].line, run[-1].line, text, cut
+        start = end + 1
+
+
+def _is_cut(units: Sequence[Unit], run: Sequence[Unit], first: int, last: int) -> bool:
+    """Whether a run begins or ends inside a line."""
+    before = first > 0 and units[first - 1].line == run[0].line and run[0].part
+    after = last + 1 < len(units) and units[last + 1].line == run[-1].line and run[-1].part
+    return before or after
+
+
+def _heading_line(one: Ranked) -> str:
+    headings = one.section.headings
+    if headings and headings[0] == one.note.title:
+        headings = headings[1:]
+    names = " › ".join(heading[:60] for heading in headings[-2:])
+    date = one.section.date or one.note.date
+    return " · ".join(filter(None, (date, one.note.title[:60], names)))
+
+
+def _printed(
+    one: Ranked, runs: Sequence[tuple[int, int, str, bool]], copies: Sequence[str]
+) -> str:
+    blocks = []
+    for at, (first, last, text, cut) in enumerate(runs):
+        lines = f"{first}-{last}" if last > first else str(first)
+        about = f" · {_heading_line(one)}" if at == 0 else ""
+        part = " · part of the line" if cut and first == last else " · lines cut" if cut else ""
+        blocks.append(f"### {one.note.path}:{lines}{about}{part}\n{fenced(text)}\n")
+    if copies:
+        more = f" and {len(copies) - 3} more" if len(copies) > 3 else ""
+        blocks.append(f"the same text: {', '.join(copies[:3])}{more}\n")
+    return "".join(blocks)
+
+
+def _finder(one: Weighed) -> Callable[[str], bool]:
+    """Whether a folded line holds a concept: by the stem of its words, at a word's beginning."""
+    concept = one.concept
+    if concept.literal or concept.kind == "cjk":
+        needle = concept.literal or concept.words[0]
+        return lambda text: needle in text
+    stems = [stem[:-1] if stem.endswith("i") and len(stem) > 2 else stem for stem in one.stems if stem]
+    if not stems:
+        return lambda text: False
+    pattern = re.compile(r"(?<!\w)" + r"\w*\W{0,3}".join(map(re.escape, stems)))
+    return lambda text: bool(pattern.search(text))

@@ -1,0 +1,292 @@
+"""Which sections answer a query, best first: rare words ORed, bm25 on weighted columns, re-ranked on
+the text.
+
+The constants stand on a plateau (measured on eleven public vaults): what moved no number is left
+out. Not here: what is shown of a section (`pack`).
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from rapidfuzz import process
+from rapidfuzz.distance import JaroWinkler
+
+from workingset_mcp.dates import date_words
+from workingset_mcp.index import Snapshot, Stemmer
+from workingset_mcp.index.rows import NoteRow, SectionRow
+from workingset_mcp.search.query import Concept, Query, fold, words_of
+
+MOST_SCORED_ROWS = 3_000  # sum of the document frequencies of the words that are ORed
+MATCHED = 200
+RERANKED = 60
+NEAR_CHARACTERS = 50
+SHORT_CHARACTERS = 60
+WEAK_BELOW = 0.44
+_PAIRED = 3
+_MOST_POSITIONS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Limits of a search: exact branch, and the notes' own dates, both ends included."""
+
+    branch: str | None = None
+    since: str = ""
+    until: str = ""
+
+    def where(self) -> tuple[str, list[Any]]:
+        """SQL over note `n` and section `s`, and its parameters."""
+        parts, parameters = [], []
+        if self.branch is not None:
+            parts.append("AND n.branch = ?")
+            parameters.append(self.branch)
+        date = "CASE WHEN s.date != '' THEN s.date ELSE n.date END"
+        if self.since:
+            parts.append(f"AND {date} >= ?")
+            parameters.append(self.since)
+        if self.until:
+            parts.append(f"AND {date} != '' AND {date} <= ?")
+            parameters.append(f"{self.until}~")
+        return " ".join(parts), parameters
+
+
+class Weighed(NamedTuple):
+    """A concept with how rare it is here."""
+
+    concept: Concept
+    stems: tuple[str, ...]
+    frequency: int
+    idf: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A section in order, with its note and how much of the question it covers (by weight)."""
+
+    section: SectionRow
+    note: NoteRow
+    score: float
+    coverage: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """What a search found: sections best first, absent words, and whether it is weak."""
+
+    ranked: tuple[Ranked, ...]
+    weighed: tuple[Weighed, ...]
+    absent: tuple[tuple[str, tuple[str, ...]], ...]  # word -> nearest words that do occur
+    weak: bool
+    matched_notes: int
+
+
+def rank(query: Query, snapshot: Snapshot, stemmer: Stemmer, limits: Filter) -> Ranking:
+    """Rank the sections of the vault for a query, within its limits."""
+    where, parameters = limits.where()
+    weighed = [_weigh(concept, snapshot, stemmer, where, parameters) for concept in query.concepts]
+    present = [w for w in weighed if w.frequency]
+    absent = tuple(
+        (w.concept.text, _nearest(w, snapshot, stemmer, limits))
+        for w in weighed
+        if not w.frequency and w.concept.kind == "word" and w.concept.own
+    )  # fmt: skip
+    if not present:
+        return Ranking((), tuple(weighed), absent, weak=False, matched_notes=0)
+    hits = snapshot.match(_expression(present), MATCHED, where, parameters)
+    if not hits:
+        return Ranking((), tuple(weighed), absent, weak=False, matched_notes=0)
+    best = hits[0].score or 1.0
+    of_note: dict[int, float] = {}
+    for hit in hits:
+        of_note[hit.note_id] = max(of_note.get(hit.note_id, 0.0), hit.score / best)
+    hits = sorted(
+        hits, key=lambda h: (-(h.score / best + 0.35 * of_note[h.note_id]), h.section_id)
+    )[:RERANKED]
+    sections = snapshot.sections_by_id([hit.section_id for hit in hits])
+    notes = snapshot.notes_by_id({hit.note_id for hit in hits})
+    ranked = []
+    for hit in hits:
+        section, note = sections[hit.section_id], notes[hit.note_id]
+        base = hit.score / best + 0.35 * of_note[hit.note_id]
+        ranked.append(_rerank(base, section, note, present, query, stemmer))
+    ranked.sort(key=lambda r: (-r.score, r.section.id))
+    return Ranking(
+        tuple(ranked), tuple(weighed), absent, _is_weak(ranked, weighed), len(of_note)
+    )
+
+
+def _weigh(
+    concept: Concept, snapshot: Snapshot, stemmer: Stemmer, where: str, parameters: Sequence[Any]
+) -> Weighed:
+    stems = tuple(stemmer.stem(word) for word in concept.words) if concept.kind != "cjk" else concept.words
+    if concept.kind in ("word", "cjk") and not concept.match.endswith("*"):
+        frequency = snapshot.document_frequency(stems[0] if stems else "")
+    else:
+        frequency = snapshot.count(concept.match)
+    total = snapshot.section_count()
+    idf = math.log(1 + (total - frequency + 0.5) / (frequency + 0.5)) * concept.weight
+    if frequency and where and not snapshot.match(concept.match, 1, where, parameters):
+        frequency = 0
+    return Weighed(concept, stems, frequency, max(idf, 0.01))
+
+
+def _expression(present: Sequence[Weighed]) -> str:
+    """Rare words ORed while few enough rows are scored; common ones only in pairs."""
+    by_rarity = sorted(present, key=lambda w: (w.frequency, w.concept.match))
+    terms, total = [by_rarity[0].concept.match], by_rarity[0].frequency
+    common = []
+    for one in by_rarity[1:]:
+        if not common and total + one.frequency <= MOST_SCORED_ROWS:
+            terms.append(one.concept.match)
+            total += one.frequency
+        elif len(common) < _PAIRED:
+            common.append(one.concept.match)
+    for at, first in enumerate(common):
+        terms.extend(f"({first} AND {second})" for second in common[at + 1 :])
+    return " OR ".join(terms)
+
+
+def _rerank(
+    base: float, section: SectionRow, note: NoteRow, present: Sequence[Weighed], query: Query,
+    stemmer: Stemmer,
+) -> Ranked:  # fmt: skip
+    body = fold(section.text[section.skip :])
+    names = fold(f"{note.title}\n{' '.join(section.headings)}\n{note.path}\n")
+    text = names + body
+    total = sum(w.idf for w in present)
+    covered = exact = 0.0
+    places: list[tuple[float, list[int]]] = []
+    for one in present:
+        positions, is_exact = _find(one, text, len(names), stemmer)
+        if one.concept.kind == "date" and not positions:
+            if _is_dated(one.concept, note, section):
+                covered += one.idf
+            continue
+        places.append((one.idf, positions))
+        if positions:
+            covered += one.idf
+        if is_exact:
+            exact += one.idf
+    near = _nearness(places)
+    dated = any(value in (note.date, section.date) for value in query.dates)
+    score = (
+        base + 0.5 * covered / total + 0.25 * near + 0.2 * exact / total
+        + 0.5 * dated - (0.3 if len(body) < SHORT_CHARACTERS else 0.0)
+    )  # fmt: skip
+    return Ranked(section, note, score, covered / total)
+
+
+def _find(one: Weighed, text: str, body_at: int, stemmer: Stemmer) -> tuple[list[int], bool]:
+    """Where a concept stands in a folded text, and whether its very word stands in the body."""
+    concept = one.concept
+    if concept.literal:
+        found = list(_occurrences(text, concept.literal))
+        return found, any(place >= body_at for place in found)
+    if concept.kind == "cjk":
+        found = list(_occurrences(text, concept.words[0]))
+        return found, any(place >= body_at for place in found)
+    if len(concept.words) > 1:
+        return _find_phrase(concept, text, body_at)
+    if not concept.words:
+        return [], False
+    word, stem = concept.words[0], one.stems[0]
+    needle = stem[:-1] if stem.endswith("i") and len(stem) > 2 else stem
+    positions: list[int] = []
+    exact = False
+    for place in _occurrences(text, needle):
+        if place and text[place - 1].isalnum():
+            continue
+        end = place + len(needle)
+        while end < len(text) and text[end].isalnum():
+            end += 1
+        token = text[place:end]
+        if token == word:
+            exact = exact or place >= body_at
+        elif token != stem and stemmer.stem(token) != stem:
+            continue
+        positions.append(place)
+    return positions, exact
+
+
+def _find_phrase(concept: Concept, text: str, body_at: int) -> tuple[list[int], bool]:
+    first, positions = concept.words[0], []
+    for place in _occurrences(text, first):
+        if place and text[place - 1].isalnum():
+            continue
+        span = text[place : place + 3 * sum(map(len, concept.words)) + 20]
+        if tuple(words_of(span)[: len(concept.words)]) == concept.words:
+            positions.append(place)
+    return positions, any(place >= body_at for place in positions)
+
+
+def _occurrences(text: str, needle: str) -> Iterator[int]:
+    if not needle:
+        return
+    place = text.find(needle)
+    for _ in range(_MOST_POSITIONS):
+        if place < 0:
+            return
+        yield place
+        place = text.find(needle, place + len(needle))
+
+
+def _nearness(places: Sequence[tuple[float, list[int]]]) -> float:
+    """Share of neighbouring concept pairs that stand close together somewhere."""
+    together = possible = 0.0
+    for (idf, first), (next_idf, second) in zip(places, places[1:], strict=False):
+        weight = min(idf, next_idf)
+        possible += weight
+        if first and second and _close(first, second):
+            together += weight
+    return together / possible if possible else 0.0
+
+
+def _close(first: list[int], second: list[int]) -> bool:
+    at = 0
+    for place in first:
+        while at < len(second) and second[at] < place - NEAR_CHARACTERS:
+            at += 1
+        if at < len(second) and abs(second[at] - place) <= NEAR_CHARACTERS:
+            return True
+    return False
+
+
+def _is_dated(concept: Concept, note: NoteRow, section: SectionRow) -> bool:
+    token = f"d{concept.text.replace('-', '')}"
+    return any(token in date_words(value).split() for value in (note.date, section.date) if value)
+
+
+def _is_weak(ranked: Sequence[Ranked], weighed: Sequence[Weighed]) -> bool:
+    """Whether even the best section covers little of the question's own words."""
+    total = sum(w.idf for w in weighed)
+    absent = sum(w.idf for w in weighed if not w.frequency) / total
+    best = ranked[0]
+    covered = best.coverage * (1 - absent)
+    lead = best.score - ranked[min(9, len(ranked) - 1)].score
+    return covered + 0.3 * lead - 0.5 * absent < WEAK_BELOW
+
+
+def _nearest(one: Weighed, snapshot: Snapshot, stemmer: Stemmer, limits: Filter) -> tuple[str, ...]:
+    """Words that do occur within the limits and look like an absent one."""
+    word = one.concept.words[0]
+    if len(word) < 3:
+        return ()
+    first = word[:2]
+    stems = [term for term, _ in snapshot.words_between(first, first[:-1] + chr(ord(first[-1]) + 1), 20_000)]
+    where, parameters = limits.where()
+    found: list[str] = []
+    for stem, score, _ in process.extract(word, stems, scorer=JaroWinkler.similarity, limit=8):
+        if score < 0.86 and not (stem.startswith(word[:4]) and len(word) >= 5):
+            continue
+        if not stem.isalnum():
+            continue
+        for hit in snapshot.match(f'"{stem}"', 1, where, parameters):
+            text = fold(snapshot.sections_by_id([hit.section_id])[hit.section_id].text)
+            surface = next((w for w in words_of(text) if w.startswith(stem[:3]) and stemmer.stem(w) == stem), "")
+            if surface and surface not in found:
+                found.append(surface)
+        if len(found) == 3:
+            break
+    return tuple(found)

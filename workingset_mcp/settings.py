@@ -1,0 +1,183 @@
+"""One frozen value that holds every choice a person can make.
+
+Flags win over `WORKINGSET_…` variables, which win over `workingset.toml` in the vault root, which
+wins over the defaults below. Nothing else in the package reads the environment.
+"""
+
+import hashlib
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from rapidfuzz import process
+
+from workingset_mcp.errors import SettingsError
+
+SETTINGS_FILE = "workingset.toml"
+
+LABELS: Mapping[str, tuple[str, ...]] = {
+    "decision": (
+        "Decided", "Decision", "Decisions", "Resolution", "Resolved", "Conclusion", "Verdict",
+        "Outcome", "Consensus", "Agreed", "Beschluss", "Entscheidung", "Décision", "Decisión",
+        "決定", "結論", "决定", "结论", "결정",
+    ),
+    "owner": ("Owner", "Assignee", "DRI", "Champion", "Verantwortlich", "Responsable", "担当"),
+    "due": ("Due", "Due date", "Deadline", "Fällig", "Frist", "期限"),
+    "blocker": ("Blocker", "Blocked", "Blocked by", "Risk", "Risiko"),
+    "action": (
+        "Action", "Action item", "Action items", "AI", "AP", "TODO", "Next step", "Next steps",
+        "Follow-up", "Follow up", "Aufgabe", "Nächste Schritte",
+    ),
+    "fact": ("Fact", "Key fact", "Total", "Fakt"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a person chose. Every field has a default that fits an ordinary folder of notes."""
+
+    carriers: tuple[str, ...] = ("cust", "customers", "accounts", "projects", "clients")
+    ignore: tuple[str, ...] = ()
+    respect_gitignore: bool = True
+    status_words: tuple[str, ...] = ("Status", "Stand", "Statut", "Estado", "現状", "当前状态")
+    labels: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: LABELS)
+    action_headings: tuple[str, ...] = (
+        "Action items", "Action item", "Actions", "Action points", "Next steps", "Next step",
+        "To do", "To-do", "TODO", "TODOs", "Follow-up", "Follow-ups", "Follow ups", "Tasks",
+        "Aufgaben", "Nächste Schritte", "Prochaines étapes", "Próximos pasos", "宿題", "待办",
+    )  # fmt: skip
+    decision_headings: tuple[str, ...] = (
+        "Conclusion", "Conclusions", "Decision", "Decisions", "Resolution", "Resolutions",
+        "Conclusion/Resolution", "Beschlüsse", "Beschluss", "決定", "結論", "结论", "결정",
+    )  # fmt: skip
+    date_order: Literal["dmy", "mdy"] | None = None
+    glossary: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    override_max_bytes: int = 9_000
+    brief_budget: int = 8_000
+    search_budget: int = 2_000
+    open_budget: int = 6_000
+    full_budget: int = 20_000
+    items_budget: int = 3_000
+    token_margin: float = 1.0
+    heavy_limit: int = 100_000
+    max_answer_bytes: int | None = None
+    index_dir: str | None = None
+
+    def shape_digest(self) -> str:
+        """Digest of what decides the content of an index: two values never share a folder."""
+        shaping = (
+            self.carriers, self.ignore, self.respect_gitignore, self.status_words,
+            sorted(self.labels.items()), self.action_headings, self.decision_headings,
+            self.date_order,
+        )  # fmt: skip
+        return hashlib.sha256(repr(shaping).encode()).hexdigest()[:12]
+
+
+def today() -> date:
+    """The day of an answer: `WORKINGSET_TODAY` (for tests), else today in local time."""
+    fixed = os.environ.get("WORKINGSET_TODAY")
+    if not fixed:
+        return datetime.now(UTC).astimezone().date()
+    try:
+        return date.fromisoformat(fixed[:10])
+    except ValueError:
+        raise SettingsError(
+            f"WORKINGSET_TODAY is {fixed!r}, not a date.", "Write it as 2026-06-16."
+        ) from None
+
+
+def load_settings(vault: Path, flags: Mapping[str, Any] | None = None) -> Settings:
+    """Read `workingset.toml` of the vault, the environment and the flags given.
+
+    Raises SettingsError for an unknown key (with near matches), a wrong type or a broken file.
+    """
+    chosen: dict[str, Any] = {}
+    path = vault / SETTINGS_FILE
+    if path.is_file():
+        try:
+            chosen = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+            raise SettingsError(
+                f"{SETTINGS_FILE} cannot be read: {error}.", "Correct it or move it away."
+            ) from None
+    for name in _FIELDS:
+        value = os.environ.get(f"WORKINGSET_{name.upper()}")
+        if value is not None:
+            chosen[name] = _from_environment(name, value)
+    chosen.update({key: value for key, value in (flags or {}).items() if value is not None})
+    return replace(Settings(), **{key: _checked(key, value) for key, value in chosen.items()})
+
+
+def settings_home(start: Path) -> Path:
+    """The nearest folder at or above `start` that holds a settings file, else `start`."""
+    for folder in (start, *start.parents):
+        if (folder / SETTINGS_FILE).is_file():
+            return folder
+    return start
+
+
+_FIELDS = {f.name: f for f in fields(Settings)}
+_MAPPINGS = {"labels", "glossary"}
+_OPTIONAL = {"date_order", "max_answer_bytes", "index_dir"}
+_LEAST = {"override_max_bytes": 500, "heavy_limit": 1_000, "max_answer_bytes": 1_000}
+
+
+def _from_environment(name: str, value: str) -> Any:
+    default = getattr(Settings(), name)
+    if isinstance(default, bool):
+        return value.strip().lower() in {"1", "true", "yes", "on"}
+    if isinstance(default, int) or name == "max_answer_bytes":
+        return int(value) if value.strip().isdecimal() else value
+    if isinstance(default, float):
+        try:
+            return float(value)
+        except ValueError:
+            return value
+    if isinstance(default, tuple):
+        return [part.strip() for part in value.split(",") if part.strip()]
+    return value
+
+
+def _checked(key: str, value: Any) -> Any:
+    if key not in _FIELDS:
+        near = [name for name, score, _ in process.extract(key, list(_FIELDS), limit=2) if score > 60]
+        raise SettingsError(
+            f"Unknown setting {key!r}.", f"Did you mean {' or '.join(near)}?" if near else "See docs."
+        )
+    if key in _MAPPINGS:
+        return _checked_mapping(key, value)
+    default = getattr(Settings(), key)
+    if isinstance(default, tuple):
+        if not isinstance(value, (list, tuple)) or not all(isinstance(v, str) for v in value):
+            raise SettingsError(f"Setting {key} must be a list of texts.", "Write it as [\"a\", \"b\"].")
+        return tuple(value)
+    if key == "date_order" and value not in (None, "dmy", "mdy"):
+        raise SettingsError(f"Setting date_order is {value!r}.", 'Write "dmy" or "mdy".')
+    if isinstance(default, bool) or (key in _OPTIONAL and key != "max_answer_bytes"):
+        expected: tuple[type, ...] = (bool,) if isinstance(default, bool) else (str, type(None))
+        right = isinstance(value, expected)
+    else:
+        number = int | float if isinstance(default, float) else int
+        right = isinstance(value, number) and not isinstance(value, bool)
+        right = right and value >= _LEAST.get(key, 1)
+    if not right:
+        raise SettingsError(f"Setting {key} cannot be {value!r}.", f"Its default is {default!r}.")
+    return value
+
+
+def _checked_mapping(key: str, value: Any) -> Mapping[str, tuple[str, ...]]:
+    if not isinstance(value, Mapping):
+        raise SettingsError(f"Setting {key} must be a table.", f"Write it as [{key}].")
+    table = dict(LABELS) if key == "labels" else {}
+    for name, words in value.items():
+        listed = [words] if isinstance(words, str) else words
+        if not isinstance(listed, (list, tuple)) or not all(isinstance(w, str) for w in listed):
+            raise SettingsError(f"Setting {key}.{name} must be a list of texts.", "")
+        if key == "labels" and name not in LABELS:
+            raise SettingsError(f"Unknown kind of label {name!r}.", f"Kinds: {', '.join(LABELS)}.")
+        table[name] = tuple(listed)
+    return table

@@ -1,0 +1,110 @@
+"""The words that tell what a line is about, in the languages of the stop words. Data only.
+
+Each is a kind of line that people write (a commitment, a rule, a contact), never the words of one
+vault. Patterns are compiled once; they run over single lines.
+"""
+
+import re
+
+_I = re.IGNORECASE
+
+# -- who does what, what was settled, what lies ahead: these lines of a new note go first ----------
+_NAME = r"(?:@[\w-]+|[A-ZÄÖÜ][\w-]+(?: [A-ZÄÖÜ][\w-]+)?|I|we|We|they|They)"
+COMMITMENT = re.compile(
+    rf"(?:^|[\s(*\]]){_NAME}(?:'ll| will| to| needs? to| should| asks?| takes?| plans?| is going to"
+    r"| fragt| meldet| macht| übernimmt| kümmert)\s"
+)
+COMMITMENT_WORDS = re.compile(
+    r"\b(?:I'll|we'll|will (?:be|send|do|take|try|look|open|ask|write|work|start|need)|need(?:s|ed)? to"
+    r"|to-?do|next steps?|follow[- ]?up|action\b|let's|must be|reach(?:ing)? out|waiting|wait (?:on|for)"
+    r"|pending|blocked|blocker|priorit\w+|deadline|resched\w+|postpon\w+|assigned|volunteer\w*"
+    r"|soll(?:en|te)?|muss|müssen|vorschlag|beantrag\w+|kümmert|übernimmt|verschoben|steht noch aus"
+    r"|doit|devons|à faire|debe|hay que|pendiente|deve|precisa|bisogna|moet)\b|\(@[\w-]+\)|-> ?[A-Z]\w+",
+    _I,
+)
+SETTLEMENT = re.compile(
+    r"\b(?:decided|decision|agree[ds]?|agreement|consensus|resolution|resolved|approved|approves?"
+    r"|accept(?:ed)?|rejected|go ahead|move forward|closing|closed|merged|landed|shipped|released"
+    r"|launched|is out\b|no longer|superseded|deprecated|removed|dropped|we should|leave it to"
+    r"|should (?:not )?be|satisfied|beschlossen|entschieden|entlastet|einstimmig|genehmigt|décidé"
+    r"|approuvé|acordado|aprobado|decidido|aprovado|deciso|approvato|besloten)\b"
+    r"|結論|決定|決める|了承|决定|结论|通过|결정|결론",
+    _I,
+)
+AHEAD = re.compile(
+    r"\b(?:next (?:meeting|week|month|quarter|release|board|session|call|version)|deadline|due"
+    r"|by (?:the )?end of|until|upcoming|tomorrow|later this|early|target(?:ing|ed)?|planned|AoE"
+    r"|nächste[rsn]?|ab dem|bis (?:mindestens|ende|zum)|prochaine?|próxim[oa]|prossim[oa])\b"
+    r"|次回|まで|予定|下次|将于|请于|다음|예정|까지",
+    _I,
+)
+STATE = re.compile(
+    r"\b(?:currently|right now|still|now|since|seit|ready|in progress|not yet|works?|working|done"
+    r"|new|added|support(?:s|ed)?|fixed|latest|running|freeze|runs out|gap|blocked|missing|changed"
+    r"|aktuell|derzeit|noch|actuellement|actualmente|atualmente)\b|現在|目前|현재|追加|新增|추가",
+    _I,
+)
+
+# -- what undated notes say that always holds --------------------------------------------------------
+_WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?"
+RHYTHM = re.compile(
+    rf"\b(?:every|each|weekly|bi-?weekly|monthly|fortnightly|alternat\w+|{_WEEKDAY}\b.{{0,30}}\d{{1,2}}"
+    r"[:.]?\d{0,2}\s*(?:am|pm|[PECM]S?T|UTC|GMT|CES?T|Uhr)|jeden|jede|monatlich|wöchentlich|chaque"
+    r"|cada|ogni|elke)\b.{0,120}?(?:\d|@|UTC|week|month|day|Uhr)|\*\*(?:When|Where|Time)\*\*"
+    r"|^\W*(?:When|Time|Where|Meetings?|Termin|Ort|Quand|Cuándo):|毎週|毎月|每周|每月|매주",
+    _I,
+)
+ROLE = re.compile(
+    r"\*\*(?:co-?)?chairs?\*\*|\|\s*\*{0,2}(?:chair|co-?chair|lead|tech(?:nical)? lead|owner)\*{0,2}\s*\|"
+    r"|\b(?:liaison|meeting owner|election officers?|points? of contact|maintained by|owned by"
+    r"|led by|chaired by|responsible for|verantwortlich für|responsable de)\b",
+    _I,
+)
+ROLE_HEADING = re.compile(
+    r"^\W*(?:(?:co-?)?chairs?|leadership|technical leads?|officers?|leads?|maintainers|organi[sz]ation"
+    r" owners|owners|current members|steering committee|vorstand|responsables?)\b",
+    _I,
+)
+UPDATED = re.compile(r"last (?:updated|reviewed|changed)|zuletzt (?:geändert|aktualisiert)|^\W*stand:", _I)
+CONTACT = re.compile(
+    r"[\w.+-]+@[\w-]+\.[a-z]{2,}|\bslack\b.{0,24}#|\[`?#[\w-]+`?\]|`#[\w-]+`"
+    r"|\b(?:please (?:contact|e-?mail|reach out)|reach out (?:to|via|on|in)|contact\b.{0,40}(?:at|via|us)"
+    r"|mailing list|questions (?:via|to)|ask in|get in touch|ansprechpartner\w*|kontakt\b|contactez"
+    r"|contacto)\b|お問い合わせ|联系|문의",
+    _I,
+)
+RULE = re.compile(
+    r"\b(?:must(?: not)?|should(?: not)?|shall|may not|not allowed|not permitted|never|only|always"
+    r"|at least|at most|do not|don't|required?|requires|minimum|maximum|max\.?|cannot|can only"
+    r"|need(?:s)? approval|approval|within \d+|no more than|\$\d[\d,.]*|€ ?\d[\d,.]*|\d[\d.,]* ?€"
+    r"|per (?:year|month|person|seat)|quorum|vote\b|muss|müssen|darf|dürfen|nur|niemals|mindestens"
+    r"|höchstens|doit|doivent|jamais|uniquement|debe|deben|nunca|deve|devono|sempre)\b"
+    r"|必要です|必須|できません|しないでください|以内|最大|制限|必须|不得|禁止|해야|금지|최대",
+    _I,
+)
+
+# -- parts of minutes that tell nothing later ---------------------------------------------------------
+NOISE_HEADING = re.compile(
+    r"^\W*(?:attend|present\b|members? present|regrets|apologies|participants?|visitors|guests"
+    r"|others? present|anwesen|teilnehm|gäste|entschuldigt|参会|出席|參加|参加者|참석|check-?in"
+    r"|ice ?breaker|links?\b|useful links|目录|目次|table of contents|contents\b|toc\b"
+    r"|code of conduct|anhänge|emeritus|former|archive|resources?$|recording|vidéo|présents)",
+    _I,
+)
+NOISE_LINE = re.compile(
+    r"^\W*(?:date|time|place|location|recording|minutes|video|zoom|github issue|attendees|attending"
+    r"|present|regrets|notes taken by|note ?taker|scribe|moderator|facilitator|chair|datum|zeit|ort"
+    r"|beginn|ende|protokoll\w*|anwesend\w*|teilnehmer\w*|日時|場所|記録|出席者?|时间|地点|参会人员|일시|장소)"
+    r"\b.{0,4}?[::]",
+    _I,
+)
+TEMPLATE = re.compile(
+    r"(?:^|[/_. -])(?:templates?|vorlagen?|checklists?|checkliste|boilerplate|modèles?|plantillas?"
+    r"|模板|テンプレート|템플릿)(?:[/_. -]|$)",
+    _I,
+)
+URGENT = re.compile(
+    r"\b(?:urgent|asap|blocker|blocking|blocked|critical|dringend|urgente)\b|🔥|‼|🔺|⏫|🚨|緊急|至急|紧急|긴급",
+    _I,
+)
+FIRST_NOTES = re.compile(r"^(?:readme|index|overview|welcome|home|about|start)\b", _I)
