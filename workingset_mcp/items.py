@@ -12,10 +12,10 @@ from functools import lru_cache
 from workingset_mcp.dates import FoundDate, find_dates
 from workingset_mcp.markdown import Heading, Kind, Outline
 from workingset_mcp.settings import Settings
-from workingset_mcp.words import CONTACT, RHYTHM, ROLE, ROLE_HEADING, RULE, UPDATED
+from workingset_mcp.words import CONTACT, FORMER, RHYTHM, ROLE, ROLE_HEADING, RULE, UPDATED
 
 LABEL_KINDS = ("decision", "owner", "due", "blocker", "action", "fact")
-STANDING_KINDS = ("rhythm", "contact", "rule")
+STANDING_KINDS = ("rhythm", "contact", "rule", "lead")
 OPEN_STATES = (" ", "/", "!", "?")
 DONE_STATES = ("x", "X")
 CANCELLED_STATES = ("-", ">", "<")
@@ -38,6 +38,8 @@ _NO_OWNER = re.compile(
     re.IGNORECASE,
 )
 _DUE_MARK = re.compile(r"📅|\[(?:due|deadline)::|[(\s](?:due|by|until|deadline|fällig|bis)\b:?", re.IGNORECASE)
+_LEAD = re.compile(r"^[^\[(<!:%$|>#=\-*_`~\d][^|]*$")
+_NOTHING = re.compile(r"^\W*(?:none|n/?a|nothing|no(?:ne)? (?:new|open|action items?)|tbd|keine?|nichts|なし|无|없음)\W*$", re.IGNORECASE)
 _COMMENT_IN_LINE = re.compile(r"[ \t]*(?:<!--.*|%%.*)$")
 _BLANKS_AND_EMPHASIS = re.compile(r"[\s*_`]+")
 
@@ -133,7 +135,11 @@ def items_of(outline: Outline, settings: Settings, *, undated: bool) -> list[Ite
         for item in _standing(outline):
             found.setdefault(item.line, item)
     dated = DatedHeadings(outline, settings)
-    return [_with_fields(found[line], dated.at(line), settings) for line in sorted(found)]
+    return [
+        _with_fields(found[line], dated.at(line), settings)
+        for line in sorted(found)
+        if found[line].kind == "task" or not _NOTHING.match(found[line].text)
+    ]
 
 
 def statuses_of(outline: Outline, settings: Settings, *, year: int | None = None) -> list[StatusBlock]:
@@ -311,31 +317,42 @@ def _lines_under(outline: Outline, kind: str, first: int, last: int) -> Iterator
 
 
 def _standing(outline: Outline) -> Iterator[Item]:
-    """Lines of an undated note that always hold: meeting rhythm and roles, contacts, rules."""
+    """Lines of an undated note that always hold: its lead, meeting rhythm and roles, contacts, rules."""
+    lead_wanted = True
     for number, raw in enumerate(outline.lines, start=1):
         kind = outline.kinds[number - 1]
         if kind not in (Kind.TEXT, Kind.TABLE) or len(raw) > 1_200:
             continue
         text = raw.strip()
-        if len(text) < 8 or not _LETTER.search(text):
+        if len(text) < 8 or not _LETTER.search(text) or text.endswith("?"):
             continue
         standing = _standing_kind(outline, number, text, kind)
-        if standing:
-            yield Item(number, standing, _without_comment(bare_line(raw)))
+        is_lead = lead_wanted and kind == Kind.TEXT and _LEAD.match(text) and len(text) >= 30
+        lead_wanted = lead_wanted and not is_lead and number not in outline.item_depth
+        if standing or is_lead:
+            yield Item(number, standing or "lead", _without_comment(bare_line(raw)))
 
 
 def _standing_kind(outline: Outline, number: int, text: str, kind: int) -> str:
+    above = outline.heading_above(number)
+    if above and FORMER.match(above.text):
+        return ""
     if len(text) < 400 and (RHYTHM.search(text) or ROLE.search(text) or UPDATED.search(text)):
         return "rhythm"
-    above = outline.heading_above(number)
     listed = kind == Kind.TABLE or number in outline.item_depth
-    if listed and above and ROLE_HEADING.match(above.text) and not set(text) <= set("|-: "):
+    if listed and above and ROLE_HEADING.match(above.text) and not _is_table_head(outline, number):
         return "rhythm"
     if CONTACT.search(text):
         return "contact"
-    if kind == Kind.TEXT and 30 <= len(_LINK_TARGET.sub("]", text)) <= 600 and RULE.search(text):
+    if kind == Kind.TEXT and 20 <= len(_LINK_TARGET.sub("]", text)) <= 600 and RULE.search(text):
         return "rule"
     return ""
+
+
+def _is_table_head(outline: Outline, number: int) -> bool:
+    """Whether a line is the rule of a table, or the head right above it."""
+    around = outline.lines[number - 1 : number + 1]
+    return any(line.strip() and set(line.strip()) <= set("|-: ") for line in around)
 
 
 def _with_fields(item: Item, date: str, settings: Settings) -> Item:

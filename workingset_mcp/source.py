@@ -15,6 +15,7 @@ from workingset_mcp.items import folded, without_link_targets
 from workingset_mcp.markdown import outline_of
 
 _LINES = re.compile(r"^\s*(\d{1,9})(?:@(\d{1,12}))?\s*(?:[-–:]\s*(\d{1,9})?\s*)?$")
+_RANGES = re.compile(r"^\s*\d{1,9}(?:-\d{1,9})?(?:,\d{1,9}(?:-\d{1,9})?)+\s*$")
 _FENCE_TOKENS = 12
 
 
@@ -45,6 +46,9 @@ def span_of(asked: str | None, line_count: int) -> Span:
     """The span that `12-40`, `12`, `12-` or `12@3000` names. Raises ArgumentError."""
     if asked is None:
         return Span(1, line_count)
+    if _RANGES.match(asked):  # as a brief names the lines of a quote: shown from first to last
+        numbers = [int(number) for number in re.findall(r"\d+", asked)]
+        asked = f"{min(numbers)}-{max(numbers)}"
     matched = _LINES.match(asked)
     if not matched:
         raise ArgumentError(f"lines={asked[:40]!r} names no lines.", 'Write them as "12-40".')

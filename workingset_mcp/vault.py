@@ -30,7 +30,7 @@ CONFLICT_COPY = re.compile(
 )
 EDITOR_TEMPORARY = re.compile(r"^~\$|^#.*#$|~$|\.tmp\.(?:md|markdown|mdx)$", re.IGNORECASE)
 _IGNORE_FILE = ".gitignore"
-_LINES_BEHIND = re.compile(r"^(?P<path>.+?):(?P<lines>\d+(?:-\d+)?)$")
+_LINES_BEHIND = re.compile(r"^(?P<path>.+?):(?P<lines>\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*)$")
 _CONTROL = re.compile("[\x00-\x1f\x7f\x85\u2028\u2029]")
 _DRIVE = re.compile(r"^[A-Za-z]:")
 

@@ -38,6 +38,11 @@ AHEAD = re.compile(
     r"|次回|まで|予定|下次|将于|请于|다음|예정|까지",
     _I,
 )
+NEXT_TIME = re.compile(
+    r"\bnext (?:meeting|week|time|session|call|sync)\b|\bnächste[rsn]? (?:sitzung|woche|mal|treffen)\b"
+    r"|\bprochaine (?:réunion|fois)\b|\bpróxima (?:reunión|vez|reunião)\b|次回|下次|다음",
+    _I,
+)
 STATE = re.compile(
     r"\b(?:currently|right now|still|now|since|seit|ready|in progress|not yet|works?|working|done"
     r"|new|added|support(?:s|ed)?|fixed|latest|running|freeze|runs out|gap|blocked|missing|changed"
@@ -56,8 +61,8 @@ RHYTHM = re.compile(
 )
 ROLE = re.compile(
     r"\*\*(?:co-?)?chairs?\*\*|\|\s*\*{0,2}(?:chair|co-?chair|lead|tech(?:nical)? lead|owner)\*{0,2}\s*\|"
-    r"|\b(?:liaison|meeting owner|election officers?|points? of contact|maintained by|owned by"
-    r"|led by|chaired by|responsible for|verantwortlich für|responsable de)\b",
+    r"|\b(?:liaison|meeting owner|election officers?|points? of contact|(?:is|are) maintained by|led by"
+    r"|chaired by|verantwortlich für|responsable de)\b",
     _I,
 )
 ROLE_HEADING = re.compile(
@@ -65,6 +70,7 @@ ROLE_HEADING = re.compile(
     r" owners|owners|current members|steering committee|vorstand|responsables?)\b",
     _I,
 )
+FORMER = re.compile(r"^\W*(?:emeritus|former|past|previous|alumni|archived?|ehemalige|anciens?|antiguos)\b", _I)
 UPDATED = re.compile(r"last (?:updated|reviewed|changed)|zuletzt (?:geändert|aktualisiert)|^\W*stand:", _I)
 CONTACT = re.compile(
     r"[\w.+-]+@[\w-]+\.[a-z]{2,}|\bslack\b.{0,24}#|\[`?#[\w-]+`?\]|`#[\w-]+`"
@@ -79,7 +85,15 @@ RULE = re.compile(
     r"|need(?:s)? approval|approval|within \d+|no more than|\$\d[\d,.]*|€ ?\d[\d,.]*|\d[\d.,]* ?€"
     r"|per (?:year|month|person|seat)|quorum|vote\b|muss|müssen|darf|dürfen|nur|niemals|mindestens"
     r"|höchstens|doit|doivent|jamais|uniquement|debe|deben|nunca|deve|devono|sempre)\b"
-    r"|必要です|必須|できません|しないでください|以内|最大|制限|必须|不得|禁止|해야|금지|최대",
+    r"|必要です|必須|できません|しないでください|以内|最大|制限|必须|不得|禁止|해야|금지|최대|[$€£¥]\s?\d|\d+ ?%",
+    _I,
+)
+STRONG_RULE = re.compile(
+    r"\*\*(?:must|should|may|not|never|only|no)\b|\bmust(?: not)?\b|\bnever\b|\bnot (?:allowed|permitted)\b"
+    r"|\b(?:at least|at most|within|no more than|minimum|maximum|up to) (?:\w+ )?\d|\bno (?:human|one|person)\b"
+    r"|\bdo not\b|\bdon't\b|\bcannot\b|\brequired?\b|[$€£]\s?\d|\d ?€|\b\d+ (?:days|weeks|months|hours|%)"
+    r"|\bwithout\b|\bapproval of\b|\bmuss|\bmüssen\b|\bdarf\b|\bnur\b|\bniemals\b|\bmindestens\b"
+    r"|必要です|必須|できません|しないでください|以内|必须|不得|禁止|해야|금지",
     _I,
 )
 

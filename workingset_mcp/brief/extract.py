@@ -14,14 +14,16 @@ from functools import cached_property
 
 from workingset_mcp.index.rows import ItemRow, NoteRow, StatusRow
 from workingset_mcp.items import DONE_STATES, LABEL_KINDS, OPEN_STATES, STANDING_KINDS, Item, folded
-from workingset_mcp.note import Remark
-from workingset_mcp.words import FIRST_NOTES, URGENT
+from workingset_mcp.note import Remark, line_digest
+from workingset_mcp.words import FIRST_NOTES, STRONG_RULE, URGENT
 
 STALE_BOX_DAYS = 180
 STALE_LABEL_DAYS = 365
 ACTION_WINDOW_DAYS = 45
 MOST_REPEATS = 3  # a line in more other notes than this is copied forward, or a template's
 TOPIC_NOTES = 60
+MOST_LISTED = 12
+NEXT_OF_NOTE = 0.7  # what a further line of the same note is worth less
 
 Lines = Callable[[NoteRow, int, int], list[str]]
 
@@ -85,12 +87,14 @@ class Materials:
     decisions: list[Sourced] = field(default_factory=list)
     facts: list[Sourced] = field(default_factory=list)
     stale_labels: int = 0
+    copied_forward: int = 0
     standing: dict[str, list[Sourced]] = field(default_factory=dict)
     topics: list[Sourced] = field(default_factory=list)
     recent: list[NoteRow] = field(default_factory=list)
     units: list[NewUnit] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     repeats: "Repeats | None" = None
+    listed: set[tuple[str, int]] = field(default_factory=set)  # (path, line) of boxes and labels
 
 
 class Repeats:
@@ -140,16 +144,28 @@ def read_materials(branch: Branch) -> Materials:
     items = [row for row in branch.items if row.note.id in allowed]
     items.sort(key=lambda row: (order[row.note.id], row.item.line))
     found.status = _latest_status(branch, allowed, dates, today, found.warnings)
+    _pass_over_stale_undated_status(found, dates)
     _read_boxes(items, dates, as_of, found)
     _read_labels(items, dates, as_of, found)
-    found.actions = _action_bullets(items, dates, as_of, today, found.open_items)
     found.repeats = Repeats(sources)
+    found.actions = _action_bullets(items, dates, as_of, today, found)
+    found.repeats = Repeats(sources)
+    found.listed = {source for source in _sources_shown(found)}
     found.standing = _standing(items, in_order)
     found.topics = _topics(in_order, branch)
     found.recent = in_order
     found.units = _units(sources, branch.today)
     found.warnings.extend(_remarks(branch))
     return found
+
+
+def _sources_shown(found: Materials) -> Iterator[tuple[str, int]]:
+    """Lines that the lists of the brief show, or count as open items."""
+    lists = (found.decisions[:MOST_LISTED], found.facts[:MOST_LISTED], found.actions[:MOST_LISTED])
+    for sources in [one.sources for one in found.open_items] + [one.sources for some in lists for one in some]:
+        for source in sources:
+            path, _, line = source.rpartition(":")
+            yield path, int(line)
 
 
 def _newest_first(notes: Sequence[NoteRow], dates: Mapping[int, str], today: str) -> list[NoteRow]:
@@ -208,6 +224,15 @@ def _latest_status(
     return best
 
 
+def _pass_over_stale_undated_status(found: Materials, dates: Mapping[int, str]) -> None:
+    """An undated status in a note far older than the newest one says nothing of today."""
+    row = found.status
+    if row is None or row.status.date or not found.as_of or not dates[row.note.id]:
+        return
+    if dates[row.note.id] < days_before(found.as_of, STALE_BOX_DAYS):
+        found.status = None
+
+
 def _read_boxes(items: Sequence[ItemRow], dates: Mapping[int, str], as_of: str, found: Materials) -> None:
     """Open boxes, each once: urgent first, then by due day, then newest note."""
     limit = days_before(as_of, STALE_BOX_DAYS) if as_of else ""
@@ -238,7 +263,7 @@ def _read_labels(items: Sequence[ItemRow], dates: Mapping[int, str], as_of: str,
     limit = days_before(as_of, STALE_LABEL_DAYS) if as_of else ""
     seen: set[str] = set()
     for row in items:
-        if row.item.kind not in LABEL_KINDS or row.item.form == "bullet":
+        if row.item.kind not in LABEL_KINDS or row.item.form == "bullet" or _in_status(row, found.status):
             continue
         day = row.item.date or dates[row.note.id]
         if day and limit and day < limit:
@@ -251,10 +276,16 @@ def _read_labels(items: Sequence[ItemRow], dates: Mapping[int, str], as_of: str,
             target.append(Sourced(row.item.text, (_source(row),)))
 
 
+def _in_status(row: ItemRow, shown: StatusRow | None) -> bool:
+    """Whether a line stands in the status block that the brief shows anyway."""
+    if shown is None or shown.note.id != row.note.id:
+        return False
+    return shown.status.line <= row.item.line <= shown.status.last_line
+
+
 def _action_bullets(
-    items: Sequence[ItemRow], dates: Mapping[int, str], as_of: str, today: str,
-    open_items: Sequence[OpenItem],
-) -> list[Sourced]:  # fmt: skip
+    items: Sequence[ItemRow], dates: Mapping[int, str], as_of: str, today: str, materials: Materials
+) -> list[Sourced]:
     """Bullets under action headings, of the time around the newest note that has such a heading."""
     bullets = [
         (row.item.date or dates[row.note.id], row)
@@ -265,28 +296,60 @@ def _action_bullets(
     if not days or max(days) < days_before(as_of, STALE_LABEL_DAYS):
         return []
     first = days_before(max(days), ACTION_WINDOW_DAYS)
-    seen = {folded(one.item.text) for one in open_items}
+    seen = {folded(one.item.text) for one in materials.open_items}
     found = []
     for day, row in sorted(bullets, key=lambda pair: pair[0], reverse=True):
         key = folded(row.item.text)
         if day and first <= day <= today and key not in seen:
             seen.add(key)
+            if materials.repeats and materials.repeats.of(line_digest(row.item.text)) > MOST_REPEATS + 1:
+                materials.copied_forward += 1
+                continue
             found.append(Sourced(row.item.text, (_source(row),)))
     return found
 
 
 def _standing(items: Sequence[ItemRow], in_order: Sequence[NoteRow]) -> dict[str, list[Sourced]]:
-    """What undated notes say that always holds, README and index first, then a line a note in turn."""
+    """What undated notes say that always holds: README and index first, then the strongest lines."""
     undated = [note for note in in_order if not note.date]
     undated.sort(key=lambda n: (n.path.count("/"), not _is_first(n.path), n.path))
     place = {note.id: at for at, note in enumerate(undated)}
+    top = min((note.path.count("/") for note in undated), default=0)
     found: dict[str, list[Sourced]] = {}
     for kind in STANDING_KINDS:
-        pools: dict[int, list[ItemRow]] = {}
+        pools: dict[int, list[tuple[float, ItemRow]]] = {}
         for row in items:
             if row.item.kind == kind and row.note.id in place:
-                pools.setdefault(place[row.note.id], []).append(row)
-        found[kind] = list(_in_turn([pools[at] for at in sorted(pools)]))
+                pools.setdefault(row.note.id, []).append((_strength(row.item), row))
+        entries = []
+        for pool in pools.values():
+            pool.sort(key=lambda pair: -pair[0])
+            for rank, (strength, row) in enumerate(pool):
+                path = row.note.path
+                first = kind != "rule" and _is_first(path) and path.count("/") == top
+                value = strength - NEXT_OF_NOTE * rank + (10 if first else 0)
+                entries.append((-value, place[row.note.id], row.item.line, row))
+        entries.sort(key=lambda entry: entry[:3])
+        found[kind] = _each_once(row for *_, row in entries)
+    return found
+
+
+def _strength(item: Item) -> float:
+    """How much a standing line commits: strong words and amounts; long lines less."""
+    value = 0.0
+    if item.kind == "rule":
+        value += min(3, len(STRONG_RULE.findall(item.text)))
+    return value - (1.0 if len(item.text) > 240 else 0.0)
+
+
+def _each_once(rows: Iterable[ItemRow]) -> list[Sourced]:
+    found: list[Sourced] = []
+    seen: set[str] = set()
+    for row in rows:
+        key = folded(row.item.text)
+        if key not in seen:
+            seen.add(key)
+            found.append(Sourced(row.item.text, (_source(row),)))
     return found
 
 
@@ -294,21 +357,13 @@ def _is_first(path: str) -> bool:
     return bool(FIRST_NOTES.match(path.rpartition("/")[2]))
 
 
-def _in_turn(pools: Sequence[Sequence[ItemRow]]) -> Iterator[Sourced]:
-    seen: set[str] = set()
-    for depth in range(max((len(pool) for pool in pools), default=0)):
-        for pool in pools:
-            if depth < len(pool):
-                key = folded(pool[depth].item.text)
-                if key not in seen:
-                    seen.add(key)
-                    yield Sourced(pool[depth].item.text, (_source(pool[depth]),))
-
-
 def _topics(in_order: Sequence[NoteRow], branch: Branch) -> list[Sourced]:
     """Second-level headings in turn over the newest notes, each once."""
+    statuses = {(row.note.id, row.status.line) for row in branch.statuses}
     pools = [
-        (note, branch.topics[note.id]) for note in in_order[:TOPIC_NOTES] if note.id in branch.topics
+        (note, [topic for topic in branch.topics[note.id] if (note.id, topic[1]) not in statuses])
+        for note in in_order[:TOPIC_NOTES]
+        if note.id in branch.topics
     ]
     found: list[Sourced] = []
     seen: set[str] = set()

@@ -11,7 +11,6 @@ from workingset_mcp.brief.format import SECTIONS, BriefSection, Mosts, Rendered,
 from workingset_mcp.budget import count_tokens
 
 _UNLIMITED = 1 << 30
-_LATE = "Newest notes (as written)"  # leaves out what the other sections show
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +49,13 @@ def make_brief(materials: Materials, room_tokens: int, mosts: Mosts | None = Non
 
 def _render_all(materials: Materials, mosts: Mosts, limits: dict[str, int]) -> dict[str, Rendered]:
     shown: set[tuple[str, int]] = set()
+    used: dict[str, int] = {}
     found: dict[str, Rendered] = {}
-    for section in sorted(SECTIONS, key=lambda s: s.title == _LATE):
+    for section in SECTIONS:
         title = count_tokens(f"## {section.title} (000 of 000)\n")
         tokens = limits[section.title] - title
         found[section.title] = (
-            section.render(Room(materials, mosts, tokens, shown)) if tokens > 0 else Rendered("")
+            section.render(Room(materials, mosts, tokens, shown, used)) if tokens > 0 else Rendered("")
         )
     return found
 
@@ -109,7 +109,7 @@ def _not_in_this_brief(rendered: dict[str, Rendered], materials: Materials) -> s
     lines = [line for section in SECTIONS for line in rendered[section.title].left_out]
     missing = []
     if materials.status is None:
-        missing.append("no status block")
+        missing.append("no recent status block" if branch.statuses else "no status block")
     if not materials.open_items and not materials.stale_boxes:
         missing.append("no open items")
     if missing:

@@ -11,11 +11,13 @@ import yaml
 
 from workingset_mcp.answer import marked_line, quoted_block, source_mark
 from workingset_mcp.brief.extract import Materials, Sourced, days_before
-from workingset_mcp.brief.newest import newest_notes
+from workingset_mcp.brief.newest import line_ranges, newest_notes
 from workingset_mcp.budget import count_tokens, take_lines
 from workingset_mcp.note import BRIEF_KIND
 
 VERSION = 3
+SPARE = 0.7
+UPTO = (0.5, 0.6, 0.9)
 STATUS_RECENT_DAYS = 45
 
 
@@ -28,11 +30,16 @@ class Mosts(NamedTuple):
     facts: int = 12
     rhythm: int = 10
     contact: int = 6
-    rule: int = 8
+    rule: int = 20
+    lead: int = 6
+    standing_tokens: int = 600
     topics: int = 20
+    topics_tokens: int = 100
     recent: int = 8
+    recent_tokens: int = 160
+    undated_status_tokens: int = 300
     newest_tokens: int = 900
-    newest_tokens_without_status: int = 1_500
+    newest_tokens_without_status: int = 1_300
     newest_tokens_beside_long_status: int = 400
 
     def for_budget(self, budget_tokens: int) -> "Mosts":
@@ -49,6 +56,7 @@ class Room(NamedTuple):
     mosts: Mosts
     tokens: int
     shown: set[tuple[str, int]]  # (path, line) already in the brief
+    used: dict[str, int]  # tokens of sections that leave room to others
 
 
 class Rendered(NamedTuple):
@@ -106,6 +114,8 @@ def _status(room: Room) -> Rendered:
     head = f"_Source: [{source}]_{undated}\n"
     lines = room.materials.branch.lines(note, status.line, status.last_line)
     whole = head + _status_block(lines, source, status.last_line)
+    if not status.date:
+        room = room._replace(tokens=min(room.tokens, room.mosts.undated_status_tokens))
     if count_tokens(whole) <= room.tokens:
         _mark_shown(room, note.path, status.line, status.last_line)
         return Rendered(whole)
@@ -163,7 +173,8 @@ def _newest(room: Room) -> Rendered:
             )
             long = count_tokens(text) > mosts.newest_tokens
             most = mosts.newest_tokens_beside_long_status if long else mosts.newest_tokens
-    text, units, lines = newest_notes(materials, min(room.tokens, most), frozenset(room.shown))
+    text, units, lines = newest_notes(materials, min(room.tokens, most))
+    room.used["newest"] = count_tokens(text)
     left = ()
     if lines:
         plural = "s" if units != 1 else ""
@@ -204,6 +215,8 @@ def _open_items(room: Room) -> Rendered:
     if len(materials.actions) > kept_bullets:
         rest = len(materials.actions) - kept_bullets
         left.append(f'- {rest} more action bullets: list_items(kind="action", branch="{branch}")')
+    if materials.copied_forward:
+        left.append(f"- {materials.copied_forward} action bullets copied forward from note to note")
     if materials.stale_boxes:
         limit = days_before(materials.as_of, 181)
         left.append(
@@ -236,26 +249,46 @@ def _facts(room: Room) -> Rendered:
 
 
 def _standing(room: Room) -> Rendered:
-    """Rhythm and roles, contacts, rules: each up to its most, in turn while room is left."""
+    """Rhythm and roles, contacts, rules, leads: each up to its most, as quotes of their notes."""
     materials, mosts = room.materials, room.mosts
-    kept: list[Sourced] = []
+    spare = mosts.newest_tokens_without_status - room.used.get("newest", 0)
+    limit = min(room.tokens, mosts.standing_tokens + max(0, int(spare * SPARE)))
+    picked: dict[str, dict[int, str]] = {}
     used = 0
-    for kind, most in (("rhythm", mosts.rhythm), ("contact", mosts.contact), ("rule", mosts.rule)):
+    for kind, most, up_to in (
+        ("rhythm", mosts.rhythm, UPTO[0]), ("contact", mosts.contact, UPTO[1]), ("rule", mosts.rule, UPTO[2]),
+        ("lead", mosts.lead, 1.0),
+    ):  # fmt: skip
         count = 0
         for line in materials.standing.get(kind, ()):
-            cost = count_tokens(f"- {marked_line(line.text, *line.sources)}\n")
-            if count == most or used + cost > room.tokens:
+            path, number = _split(line.sources[0])
+            cost = count_tokens(line.text) + 5 + (0 if path in picked else 10 + 2 * count_tokens(path) // 2)
+            if count == most:
                 break
-            kept.append(line)
+            if used + cost > limit * up_to:
+                continue
+            picked.setdefault(path, {})[number] = line.text
             used += cost
             count += 1
+    text = "".join(_quoted_lines(path, picked[path], at) for at, path in enumerate(picked, start=20))
     total = sum(len(lines) for lines in materials.standing.values())
-    text = "".join(f"- {marked_line(line.text, *line.sources)}\n" for line in kept)
-    left = (f"- {total - len(kept)} more standing lines of undated notes",) if total > len(kept) else ()
+    shown = sum(map(len, picked.values()))
+    left = (f"- {total - shown} more standing lines of undated notes",) if total > shown else ()
     return Rendered(f"\n{text}" if text else "", left)
 
 
+def _quoted_lines(path: str, lines: dict[int, str], number: int) -> str:
+    """Lines of one note: a lone one with its source mark, several as one quote that names them all."""
+    if len(lines) == 1:
+        ((line, text),) = lines.items()
+        return f"- {marked_line(text, f'{path}:{line}')}\n"
+    ordered = sorted(lines)
+    text = "\n".join(f"- {lines[line]}" for line in ordered)
+    return f"{quoted_block(text, number, f'{path}:{line_ranges(ordered)}')}\n"
+
+
 def _topics(room: Room) -> Rendered:
+    room = room._replace(tokens=min(room.tokens, room.mosts.topics_tokens))
     return _list(room, room.materials.topics, room.mosts.topics)
 
 
@@ -265,7 +298,7 @@ def _recent(room: Room) -> Rendered:
         f"- {note.date or 'undated'} {marked_line(note.title, note.path)}\n"
         for note in notes[: room.mosts.recent]
     ]
-    kept = take_lines(lines, room.tokens)
+    kept = take_lines(lines, min(room.tokens, room.mosts.recent_tokens))
     text = "".join(lines[:kept])
     return Rendered(f" ({kept} of {len(notes)})\n{text}" if text else "")
 

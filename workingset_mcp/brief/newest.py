@@ -19,6 +19,7 @@ from workingset_mcp.words import (
     AHEAD,
     COMMITMENT,
     COMMITMENT_WORDS,
+    NEXT_TIME,
     NOISE_HEADING,
     NOISE_LINE,
     SETTLEMENT,
@@ -28,7 +29,12 @@ from workingset_mcp.words import (
 MOST_UNITS = 6
 LEAST_UNIT_CHARACTERS = 40
 MOST_UNIT_LINES = 1_500
-_RUN_TOKENS = 24  # what a further quote block costs
+LEAST_VALUE = 2.0
+REPEAT_PENALTY = 2.0
+EXPIRED = -2.0
+_UNIT_BONUS = (5.0, 3.0, 1.0, 0.0, 0.0, 0.0)  # by how new the unit is
+_RUN_TOKENS = 4  # what the source of a further run costs
+_NO_LETTERS = re.compile(r"[\W_]+")
 _LETTER = re.compile(r"\w{2}")
 _TABLE_RULE = re.compile(r"^\|?[\s:|-]+\|?$")
 _ONLY_LINK = re.compile(r"^\W*(?:https?://\S+|!?\[[^\]]*\]\([^)]*\))\W*$")
@@ -43,43 +49,76 @@ class _Line:
     score: float
 
 
-def newest_notes(
-    materials: Materials, limit_tokens: int, shown: frozenset[tuple[str, int]]
-) -> tuple[str, int, int]:
-    """The section's text within a limit, notes shown, and lines of them left out.
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    unit: NewUnit
+    head: str
+    head_tokens: int
+    lines: list[_Line]
+    outline: Outline
 
-    `shown`: (path, line) that stand elsewhere in the brief.
-    """
+
+def newest_notes(materials: Materials, limit_tokens: int) -> tuple[str, int, int]:
+    """The section's text within a limit, how many notes it shows, and how many lines it leaves out."""
+    units = list(_units(materials))
+    picked = _pick(units, limit_tokens)
     parts: list[str] = []
-    used = units = left_out = quotes = 0
+    quotes = 1  # the status block has the first number
+    for unit, lines in zip(units, picked, strict=True):
+        if not lines:
+            continue
+        runs = list(_runs(lines, unit.outline, unit.unit.first_line))
+        quotes += 1
+        text = unit.head + _quoted(unit, runs, quotes)
+        parts.append(text)
+    while parts and sum(map(count_tokens, parts)) > limit_tokens:
+        parts.pop()
+    shown = sum(map(len, picked[: len(parts)]))
+    return "".join(parts), len(parts), sum(len(unit.lines) for unit in units) - shown
+
+
+def _units(materials: Materials) -> Iterator[_Unit]:
+    """The newest dated stretches that say something, at most six."""
+    found = 0
     for unit in materials.units:
-        if units == MOST_UNITS or limit_tokens - used < 60:
-            break
-        lines, outline = _content(materials, unit, shown)
+        lines, outline = _content(materials, unit)
         if sum(len(line.text) for line in lines) < LEAST_UNIT_CHARACTERS:
             continue
-        head = f"### {unit.note.path} · {unit.date} · {unit.note.title}\n"
-        picked = _pick(lines, limit_tokens - used - count_tokens(head))
-        if not picked:
-            break
-        text = head
-        for first, last in _runs(picked, outline, unit.first_line):
-            quotes += 1
-            text += _run_text(unit, outline, first, last, quotes)
-        cost = count_tokens(text)
-        if used + cost > limit_tokens and parts:
-            left_out += len(lines)
-            break
-        parts.append(text)
-        used += cost
-        units += 1
-        left_out += len(lines) - len(picked)
-    return "".join(parts), units, left_out
+        named = f" · {unit.note.title}" if _says_more(unit.note.title, unit.note.path) else ""
+        head = f"### {unit.note.path} · {unit.date}{named}\n"
+        yield _Unit(unit, head, count_tokens(head), lines, outline)
+        found += 1
+        if found == MOST_UNITS:
+            return
 
 
-def _content(
-    materials: Materials, unit: NewUnit, shown: frozenset[tuple[str, int]]
-) -> tuple[list[_Line], Outline]:
+def _says_more(title: str, path: str) -> bool:
+    """Whether a title says something that the path does not."""
+    letters = _NO_LETTERS.sub("", title.casefold())
+    return bool(letters) and letters not in _NO_LETTERS.sub("", path.casefold())
+
+
+def _pick(units: Sequence[_Unit], limit_tokens: int) -> list[list[int]]:
+    """Line numbers to show of each unit: the most telling ones of all units, newer units first."""
+    picked: list[set[int]] = [set() for _ in units]
+    left = limit_tokens
+    ordered = sorted(
+        ((line.score + _UNIT_BONUS[at], -at, line) for at, unit in enumerate(units) for line in unit.lines),
+        key=lambda entry: (-entry[0], -entry[1], entry[2].number),
+    )
+    for value, minus_at, line in ordered:
+        if value < LEAST_VALUE:
+            break
+        at = -minus_at
+        beside = line.number - 1 in picked[at] or line.number + 1 in picked[at]
+        cost = line.tokens + (0 if beside else _RUN_TOKENS) + (0 if picked[at] else units[at].head_tokens)
+        if cost <= left:
+            picked[at].add(line.number)
+            left -= cost
+    return [sorted(numbers) for numbers in picked]
+
+
+def _content(materials: Materials, unit: NewUnit) -> tuple[list[_Line], Outline]:
     """The lines of a unit that say something, with their scores."""
     last = min(unit.last_line, unit.first_line + MOST_UNIT_LINES)
     outline = outline_of("\n".join(materials.branch.lines(unit.note, unit.first_line, last)))
@@ -93,13 +132,17 @@ def _content(
         if kind == Kind.HEADING or (above and above.line == at):
             after_heading = True
             continue
-        if not raw.strip() or kind not in (Kind.TEXT, Kind.TABLE) or (unit.note.path, number) in shown:
+        if not raw.strip() or kind not in (Kind.TEXT, Kind.TABLE) or (unit.note.path, number) in materials.listed:
             continue
         if status and status.note.id == unit.note.id and status.status.line <= number <= status.status.last_line:
             continue
-        if _is_noise(outline, at, raw) or _repeated(materials, raw):
+        repeats = materials.repeats.of(line_digest(raw)) if materials.repeats else 1
+        if _is_noise(outline, at, raw) or repeats > MOST_REPEATS + 1:
             continue
-        score = _score(raw, materials.branch.today.isoformat()) + after_heading
+        score = _score(raw, unit.date, materials.branch.today.isoformat())
+        score += after_heading - REPEAT_PENALTY * (repeats - 1)
+        if unit.date < materials.units[0].date and NEXT_TIME.search(raw):
+            score += EXPIRED - 2  # what was planned for the next meeting: that one has been
         found.append(_Line(number, raw, count_tokens(raw) + 1, score))
         after_heading = False
     return found, outline
@@ -111,25 +154,24 @@ def _is_noise(outline: Outline, at: int, raw: str) -> bool:
     return any(NOISE_HEADING.match(heading) for heading in outline.headings_at(at)[-2:])
 
 
-def _repeated(materials: Materials, raw: str) -> bool:
-    return materials.repeats is not None and materials.repeats.of(line_digest(raw)) > MOST_REPEATS
-
-
-def _score(raw: str, today: str) -> float:
-    """How likely a line matters later: commitments, settlements, dates ahead."""
+def _score(raw: str, day: str, today: str) -> float:
+    """How likely a line of that day matters today: commitments, settlements, dates ahead."""
     text = without_link_targets(raw)
     score = 0.0
     if COMMITMENT.search(text) or COMMITMENT_WORDS.search(text):
         score += 3
     if SETTLEMENT.search(text):
         score += 3
-    if AHEAD.search(text):
-        score += 2
-    dates = [date.value for date in find_dates(text) if date.value]
+    ahead = bool(AHEAD.search(text))
+    dates = [date.value for date in find_dates(text, year=int(day[:4])) if date.value]
     if any(value >= today for value in dates):
-        score += 3
+        score += 3 + 2 * ahead
+    elif dates and ahead:
+        score += EXPIRED
     elif dates:
         score += 1
+    else:
+        score += 2 * ahead
     if STATE.search(text):
         score += 1
     if _TOP_LEVEL.match(raw):
@@ -141,22 +183,6 @@ def _score(raw: str, today: str) -> float:
     if _ONLY_LINK.match(raw):
         score -= 2
     return score
-
-
-def _pick(lines: Sequence[_Line], room: int) -> list[int]:
-    """Numbers of the lines shown: all when they fit, else the best that do."""
-    whole = sum(line.tokens for line in lines) + _RUN_TOKENS
-    if whole <= room:
-        return [line.number for line in lines]
-    picked: set[int] = set()
-    used = 0
-    for line in sorted(lines, key=lambda line: (-line.score, line.number)):
-        beside = line.number - 1 in picked or line.number + 1 in picked
-        cost = line.tokens + (0 if beside else _RUN_TOKENS // 2)
-        if used + cost <= room:
-            picked.add(line.number)
-            used += cost
-    return sorted(picked)
 
 
 def _runs(picked: Sequence[int], outline: Outline, offset: int) -> Iterator[tuple[int, int]]:
@@ -176,10 +202,23 @@ def _runs(picked: Sequence[int], outline: Outline, offset: int) -> Iterator[tupl
     yield start, end
 
 
-def _run_text(unit: NewUnit, outline: Outline, first: int, last: int, quote: int) -> str:
-    offset = unit.first_line
-    if first == last:
-        text = outline.lines[first - offset].strip()
-        return f"{marked_line(text, f'{unit.note.path}:{first}')}\n"
-    text = "\n".join(outline.lines[first - offset : last - offset + 1])
-    return f"{quoted_block(text, quote, f'{unit.note.path}:{first}-{last}')}\n"
+def _quoted(unit: _Unit, runs: Sequence[tuple[int, int]], quote: int) -> str:
+    """Runs of one note as a single quote block that names every range; a lone line with its mark."""
+    lines, offset, path = unit.outline.lines, unit.unit.first_line, unit.unit.note.path
+    if len(runs) == 1 and runs[0][0] == runs[0][1]:
+        line = runs[0][0]
+        return f"{marked_line(lines[line - offset].strip(), f'{path}:{line}')}\n"
+    text = "\n".join(line for first, last in runs for line in lines[first - offset : last - offset + 1])
+    numbers = [number for first, last in runs for number in range(first, last + 1)]
+    return f"{quoted_block(text, quote, f'{path}:{line_ranges(numbers)}')}\n"
+
+
+def line_ranges(numbers: Sequence[int]) -> str:
+    """Ascending line numbers as `12-31,40`."""
+    parts: list[list[int]] = []
+    for number in numbers:
+        if parts and number == parts[-1][1] + 1:
+            parts[-1][1] = number
+        else:
+            parts.append([number, number])
+    return ",".join(f"{first}-{last}" if last > first else str(first) for first, last in parts)

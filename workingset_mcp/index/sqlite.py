@@ -34,7 +34,7 @@ _MOST_STEMS = 100_000
 _OPEN_ATTEMPTS = 20  # eight servers starting at once all want to create the file
 
 _SCHEMA = files("workingset_mcp.index").joinpath("schema.sql").read_text(encoding="utf-8")
-_CODE = "1"  # raise when what goes into the tables changes without the schema changing
+_CODE = "2"  # raise when what goes into the tables changes without the schema changing
 SCHEMA_VERSION = hashlib.sha256(
     f"{_SCHEMA}{_CODE}{unicodedata.unidata_version}".encode()
 ).hexdigest()[:12]
