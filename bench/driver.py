@@ -3,7 +3,7 @@
     python bench/driver.py --tool search_notes --arguments '{"query": "renewal"}' \
         --era both --calls 200 --starts 5 -- python -m workingset_mcp serve --vault DIR
 
-With `--needles needles.jsonl`, `{query}`, `{question}` and `{path}` in the arguments are replaced by
+With `--needles FILE`, `{query}`, `{question}` and `{path}` in the arguments are replaced by
 those of one needle after the other. Prints milliseconds: start to the handshake's answer, to the
 list of tools, to the first answer (medians over `--starts`), and p50, p99 and the longest of
 `--calls` calls. Not here: what is compared with what (`serving`).

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from workingset_mcp.budget import MOST_BUDGET, count_tokens, fits, priced
 from workingset_mcp.errors import ArgumentError
 
+
 @dataclass(frozen=True, slots=True)
 class Draft:
     """An answer before its header: what it is about, warnings, text, and the notes it quotes."""
@@ -35,7 +36,9 @@ _SOURCE_MARK = re.compile(r"_(?=\[[^\[\]\n]*\]_)")
 _MOST_WARNINGS = 5
 
 
-def checked_budget(budget: int | None, default: int, least: int, most: int = MOST_BUDGET) -> tuple[int, str]:
+def checked_budget(
+    budget: int | None, default: int, least: int, most: int = MOST_BUDGET
+) -> tuple[int, str]:
     """The budget that holds, and a warning when it was lowered. Raises ArgumentError below `least`."""
     asked = default if budget is None else budget
     if asked < least:
@@ -45,7 +48,10 @@ def checked_budget(budget: int | None, default: int, least: int, most: int = MOS
             f"budget={asked} is too small.", f"Give {least} to {most:,} tokens, or leave it out."
         )
     if asked > most:
-        return most, f"warning: budget lowered from {asked:,} to {most:,}, the most here" if budget else ""
+        return (
+            most,
+            f"warning: budget lowered from {asked:,} to {most:,}, the most here" if budget else "",
+        )
     return asked, ""
 
 

@@ -48,7 +48,9 @@ def main(debug: bool) -> None:
 
 def _vault_options(command: Callable[..., Any]) -> Callable[..., Any]:
     command = click.option(
-        "--index-dir", envvar="WORKINGSET_INDEX_DIR", help="Folder for the index (default: the user's cache)."
+        "--index-dir",
+        envvar="WORKINGSET_INDEX_DIR",
+        help="Folder for the index (default: the user's cache).",
     )(command)
     return click.option(
         "--vault", envvar="WORKINGSET_VAULT", type=click.Path(path_type=Path),
@@ -90,7 +92,11 @@ def _build(workspace: Workspace) -> None:
 
 def _print(command: str, text: str, *, as_json: bool, found: bool = True, **data: Any) -> None:
     if as_json:
-        envelope = {"schema_version": JSON_SCHEMA_VERSION, "command": command, "data": {"text": text, **data}}
+        envelope = {
+            "schema_version": JSON_SCHEMA_VERSION,
+            "command": command,
+            "data": {"text": text, **data},
+        }
         click.echo(json.dumps(envelope, ensure_ascii=False))
     else:
         click.echo(text, nl=not text.endswith("\n"))
@@ -100,13 +106,24 @@ def _print(command: str, text: str, *, as_json: bool, found: bool = True, **data
 
 @main.command()
 @_vault_options
-@click.option("--max-answer-bytes", type=int, help="Most bytes of an answer, for clients that cut (Copilot CLI: 9500).")
+@click.option(
+    "--max-answer-bytes",
+    type=int,
+    help="Most bytes of an answer, for clients that cut (Copilot CLI: 9500).",
+)
 def serve(vault: Path | None, index_dir: str | None, max_answer_bytes: int | None) -> None:
     """Serve the vault to an MCP client over stdin and stdout."""
-    if vault is None and settings_home(Path.cwd()).resolve() in (Path.home().resolve(), Path(Path.cwd().anchor)):
-        raise click.UsageError("Give the folder of notes: --vault PATH (not your whole home folder).")
+    if vault is None and settings_home(Path.cwd()).resolve() in (
+        Path.home().resolve(),
+        Path(Path.cwd().anchor),
+    ):
+        raise click.UsageError(
+            "Give the folder of notes: --vault PATH (not your whole home folder)."
+        )
     with _opened(vault, index_dir, build=False, max_answer_bytes=max_answer_bytes) as workspace:
-        from workingset_mcp.server import serve_stdio  # imports mcp: 0.6 s that no other command pays
+        from workingset_mcp.server import (
+            serve_stdio,
+        )  # imports mcp: 0.6 s that no other command pays
 
         serve_stdio(workspace)
 
@@ -124,7 +141,12 @@ def index(vault: Path | None, index_dir: str | None, full: bool, as_json: bool) 
         _build(workspace)
         workspace.count_all_tokens()
         facts = workspace.status()
-    _print("index", f"{facts['notes']:,} notes in {facts['branches']} branches indexed", as_json=as_json, **facts)
+    _print(
+        "index",
+        f"{facts['notes']:,} notes in {facts['branches']} branches indexed",
+        as_json=as_json,
+        **facts,
+    )
 
 
 @main.command()
@@ -134,9 +156,16 @@ def status(vault: Path | None, index_dir: str | None, as_json: bool) -> None:
     """Say what is indexed, left out and remarked, and how fresh it is."""
     with _opened(vault, index_dir, build=False) as workspace:
         facts = workspace.status()
-    lines = [f"{name.replace('_', ' ')}: {value}" for name, value in facts.items() if not isinstance(value, list)]
+    lines = [
+        f"{name.replace('_', ' ')}: {value}"
+        for name, value in facts.items()
+        if not isinstance(value, list)
+    ]
     for name in ("remarks", "left_out"):
-        lines += [f"{name.replace('_', ' ')}: {len(facts[name])}", *(f"  {line}" for line in facts[name])]
+        lines += [
+            f"{name.replace('_', ' ')}: {len(facts[name])}",
+            *(f"  {line}" for line in facts[name]),
+        ]
     _print("status", "\n".join(lines), as_json=as_json, **facts)
 
 
@@ -177,8 +206,12 @@ def search(
 ) -> None:  # fmt: skip
     """Find passages for QUERY."""
     with _opened(vault, index_dir) as workspace:
-        text = workspace.search(query, also=also, budget=budget, branch=branch, since=since, until=until)
-    _print("search", text, as_json=as_json, found=" · nothing found · " not in text.partition("\n")[0])
+        text = workspace.search(
+            query, also=also, budget=budget, branch=branch, since=since, until=until
+        )
+    _print(
+        "search", text, as_json=as_json, found=" · nothing found · " not in text.partition("\n")[0]
+    )
 
 
 @main.command(name="open")

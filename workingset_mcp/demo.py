@@ -15,7 +15,10 @@ from workingset_mcp.budget import count_tokens
 CALLS: tuple[tuple[str, dict[str, object]], ...] = (
     ("get_brief", {}),
     ("get_brief", {"branch": "acme", "budget": 2_000}),
-    ("search_notes", {"query": "What is the customer ID of Acme?", "also": ["account number"], "budget": 400}),
+    (
+        "search_notes",
+        {"query": "What is the customer ID of Acme?", "also": ["account number"], "budget": 400},
+    ),
     ("open_source_file", {"path": "cust/acme/context/index.md", "heading": "STATUS (2026-06-16)"}),
     ("query_full_context", {"branch": "acme", "budget": 700}),
 )
@@ -42,7 +45,15 @@ async def _call_everything(vault: Path, index_dir: Path) -> None:
     click.echo(f"A vault of {whole:,} tokens, served over stdio by `workingset-mcp serve`.\n")
     server = StdioServerParameters(
         command=sys.executable,
-        args=["-m", "workingset_mcp", "serve", "--vault", str(vault), "--index-dir", str(index_dir)],
+        args=[
+            "-m",
+            "workingset_mcp",
+            "serve",
+            "--vault",
+            str(vault),
+            "--index-dir",
+            str(index_dir),
+        ],
     )
     async with Client(server) as client:
         tools = (await client.list_tools()).tools

@@ -23,6 +23,7 @@ from workingset_mcp.note import parse_note, text_digest, unreadable_note
 from workingset_mcp.vault import LEFT_OUT_FOLDERS, Fingerprint, LeftOut, Vault
 
 QUIET_MILLISECONDS = 50
+HEARTBEAT_MILLISECONDS = 500
 SWEEP_SECONDS = 60.0
 POLL_SECONDS = 2.0
 BATCH_NOTES = 200
@@ -89,7 +90,9 @@ def plan_changes(
                 step = _CLOCK_STEP_NS if stamp % 1_000_000 else _COARSE_CLOCK_STEP_NS
                 if stamp + step > seen.read_ns and settled.get(path) != fingerprint:
                     doubtful.append(path)
-    removed = [path for path in known if path not in disk] if len(known) + len(added) != len(disk) else []
+    removed = (
+        [path for path in known if path not in disk] if len(known) + len(added) != len(disk) else []
+    )
     return Changes(tuple(added), tuple(modified), tuple(removed), tuple(doubtful))
 
 
@@ -270,7 +273,9 @@ class Freshness:
         digest = text_digest(raw)
         if known and known.digest == digest:
             return Known(fingerprint, read_ns, digest)
-        return Parsed(parse_note(path, raw, self.vault.settings), branch, fingerprint, read_ns, digest)
+        return Parsed(
+            parse_note(path, raw, self.vault.settings), branch, fingerprint, read_ns, digest
+        )
 
     def _known_of(self, branch: str | None) -> Mapping[str, Known]:
         """What the index knows, from memory unless another process wrote to it."""
@@ -296,6 +301,7 @@ class Follower:
     on_change: Callable[[set[str]], None] | None = None
     sweep_seconds: float = SWEEP_SECONDS
     poll_seconds: float = POLL_SECONDS
+    watching: anyio.Event = field(default_factory=anyio.Event)  # set when events arrive for sure
     _stop: anyio.Event = field(default_factory=anyio.Event)
 
     async def run(self) -> None:
@@ -309,12 +315,22 @@ class Follower:
         root = freshness.vault.root
         try:
             source = self.source or awatch(
-                root, watch_filter=None, debounce=400, step=QUIET_MILLISECONDS, rust_timeout=1_000,
-                recursive=True, ignore_permission_denied=True, stop_event=self._stop,
-            )  # fmt: skip
-            freshness.watcher = "events"
+                root,
+                watch_filter=None,
+                debounce=400,
+                step=QUIET_MILLISECONDS,
+                rust_timeout=HEARTBEAT_MILLISECONDS,
+                yield_on_timeout=True,
+                stop_event=self._stop,
+                ignore_permission_denied=True,
+            )
             async for changed in source:
-                await self._refresh(self._scopes({Path(path) for _, path in changed}))
+                if not self.watching.is_set():
+                    freshness.watcher = "events"
+                    await self._refresh({None})  # what changed before the watch began
+                    self.watching.set()
+                if changed:
+                    await self._refresh(self._scopes({Path(path) for _, path in changed}))
         except anyio.get_cancelled_exc_class():
             self._stop.set()
             raise
@@ -332,7 +348,7 @@ class Follower:
         for scope in sorted(scopes, key=str) if None not in scopes else [None]:
             try:
                 await anyio.to_thread.run_sync(self.freshness.refresh, scope)
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001  # the supervised loop: logged, tried again
                 self.freshness.note_failure(error)
                 _log.exception("refresh failed; it is tried again at the next event or sweep")
 
@@ -347,7 +363,9 @@ class Follower:
                 return {None}
             if vault.shapes_the_walk(relative):
                 return {None}
-            if any(part.startswith(".") or part in LEFT_OUT_FOLDERS for part in relative.split("/")):
+            if any(
+                part.startswith(".") or part in LEFT_OUT_FOLDERS for part in relative.split("/")
+            ):
                 continue
             if vault.is_note_name(path.name) and not path.is_dir():
                 scopes.add(vault.branch_of(relative))

@@ -14,9 +14,10 @@ from functools import partial
 
 from workingset_mcp.answer import Draft, counted, fenced
 from workingset_mcp.budget import count_tokens, cut_to_tokens, take_lines
+from workingset_mcp.counting import tokens_of
 from workingset_mcp.errors import ArgumentError
-from workingset_mcp.index import Snapshot
-from workingset_mcp.source import line_ends_kept
+from workingset_mcp.index import Index, Snapshot
+from workingset_mcp.markdown import line_ends_kept
 
 _CURSOR = re.compile(r"^p(\d{1,6})\.([0-9a-f]{6})(?:\.(\d{1,7})\.(\d{1,12}))?$")
 _HEAD_TOKENS = 90
@@ -74,18 +75,20 @@ def cursor_from(text: str | None, digest: str) -> tuple[Cursor, bool]:
         return Cursor(1, digest), True
     matched = _CURSOR.match(text.strip())
     if not matched:
-        raise ArgumentError(f"cursor={text[:40]!r} is not one of ours.", "Take it from the line `next:`.")
+        raise ArgumentError(
+            f"cursor={text[:40]!r} is not one of ours.", "Take it from the line `next:`."
+        )
     cursor = Cursor(int(matched[1]), matched[2], int(matched[3] or 0), int(matched[4] or 0))
     return cursor, cursor.digest == digest
 
 
-def extracts_of(snapshot: Snapshot, branch: str | None) -> list[Extract]:
+def extracts_of(snapshot: Snapshot, index: Index, branch: str | None) -> list[Extract]:
     """The notes of a branch (or of the vault) in date order; undated ones come first."""
-    notes = [note for note in snapshot.notes(branch)]
-    notes.sort(key=lambda note: (note.date, note.path))
+    notes = sorted(snapshot.notes(branch), key=lambda note: (note.date, note.path))
+    tokens = tokens_of(snapshot, index, notes)
     return [
         Extract(
-            note.path, note.date, 1, note.tokens if note.tokens is not None else note.size // 4,
+            note.path, note.date, 1, tokens[note.id],
             note.digest.hex(), partial(snapshot.text, note.id),
         )
         for note in notes
@@ -93,7 +96,11 @@ def extracts_of(snapshot: Snapshot, branch: str | None) -> list[Extract]:
 
 
 def page_draft(
-    extracts: Sequence[Extract], subject: str, branch: str | None, cursor_text: str | None, room: int
+    extracts: Sequence[Extract],
+    subject: str,
+    branch: str | None,
+    cursor_text: str | None,
+    room: int,
 ) -> Draft:
     """A page with the whole cost on its first line and the call for the next."""
     digest = result_digest(extracts)
@@ -151,14 +158,23 @@ def make_page(extracts: Sequence[Extract], cursor: Cursor, room_tokens: int) -> 
 def _block(extract: Extract, text: str, character: int, room: int) -> tuple[str, int, int]:
     """A part of an extract as printed, its tokens, and how many characters it takes."""
     rest = text[character:]
-    first = extract.first_line + len(line_ends_kept(text[:character])) if character else extract.first_line
+    first = (
+        extract.first_line + len(line_ends_kept(text[:character]))
+        if character
+        else extract.first_line
+    )
     if character and not text[:character].endswith(("\n", "\r")):
         first -= 1
     if not rest:
         head = f"### {extract.path} · {extract.date or 'undated'} · empty\n"
         return head, count_tokens(head), 0
     lines = line_ends_kept(rest[: room * 60])
-    head_room = count_tokens(f"### {extract.path}:{first}-{first + len(lines)} · {extract.date or 'undated'}\n") + 24
+    head_room = (
+        count_tokens(
+            f"### {extract.path}:{first}-{first + len(lines)} · {extract.date or 'undated'}\n"
+        )
+        + 24
+    )
     kept = take_lines(lines, room - head_room)
     part = "".join(lines[:kept])
     if not kept and room - head_room > 40:

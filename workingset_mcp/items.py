@@ -37,9 +37,14 @@ _NO_OWNER = re.compile(
     r"|p\d|q\d|tbd|\W*)$",
     re.IGNORECASE,
 )
-_DUE_MARK = re.compile(r"📅|\[(?:due|deadline)::|[(\s](?:due|by|until|deadline|fällig|bis)\b:?", re.IGNORECASE)
+_DUE_MARK = re.compile(
+    r"📅|\[(?:due|deadline)::|[(\s](?:due|by|until|deadline|fällig|bis)\b:?", re.IGNORECASE
+)
 _LEAD = re.compile(r"^[^\[(<!:%$|>#=\-*_`~\d][^|]*$")
-_NOTHING = re.compile(r"^\W*(?:none|n/?a|nothing|no(?:ne)? (?:new|open|action items?)|tbd|keine?|nichts|なし|无|없음)\W*$", re.IGNORECASE)
+_NOTHING = re.compile(
+    r"^\W*(?:none|n/?a|nothing|no(?:ne)? (?:new|open|action items?)|tbd|keine?|nichts|なし|无|없음)\W*$",
+    re.IGNORECASE,
+)
 _COMMENT_IN_LINE = re.compile(r"[ \t]*(?:<!--.*|%%.*)$")
 _BLANKS_AND_EMPHASIS = re.compile(r"[\s*_`]+")
 
@@ -98,9 +103,7 @@ class Patterns:
         action_headings: tuple[str, ...],
         decision_headings: tuple[str, ...],
     ) -> None:
-        self.kind_of_label = {
-            _plain(word): kind for kind, words in labels for word in words
-        }
+        self.kind_of_label = {_plain(word): kind for kind, words in labels for word in words}
         keys = _any_of([word for _, words in labels for word in words])
         self.label = re.compile(
             rf"^[ \t>]*(?:{_MARK}[ \t]+)?[*_`]{{0,3}}(?:"
@@ -142,7 +145,9 @@ def items_of(outline: Outline, settings: Settings, *, undated: bool) -> list[Ite
     ]
 
 
-def statuses_of(outline: Outline, settings: Settings, *, year: int | None = None) -> list[StatusBlock]:
+def statuses_of(
+    outline: Outline, settings: Settings, *, year: int | None = None
+) -> list[StatusBlock]:
     """Every status block of a note, from top to bottom."""
     pattern = patterns_for(settings).status
     found = []
@@ -215,8 +220,11 @@ def _is_status(rest: str) -> bool:
     if re.match(r"(?:update|report|as of|per|vom|au|del)\b", follows, re.IGNORECASE):
         return True
     dates = find_dates(follows)
-    return bool(dates) and (dates[0].start == 0 or not _LETTER.search(follows[: dates[0].start])) or bool(
-        re.match(r"(?:mon|tue|wed|thu|fri|sat|sun|[a-z]{3,9}\.? \d)", follows, re.IGNORECASE) and dates
+    return (
+        bool(dates) and (dates[0].start == 0 or not _LETTER.search(follows[: dates[0].start]))
+    ) or bool(
+        re.match(r"(?:mon|tue|wed|thu|fri|sat|sun|[a-z]{3,9}\.? \d)", follows, re.IGNORECASE)
+        and dates
     )
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from itertools import accumulate
+from typing import Any
 
 import pyromark
 
@@ -22,6 +23,7 @@ _OPTIONS = pyromark.Options.ENABLE_TABLES | pyromark.Options.ENABLE_TASKLISTS
 _WITH_FRONT_MATTER = pyromark.Options.ENABLE_YAML_STYLE_METADATA_BLOCKS
 _HEAD_CHARACTERS = 100_000
 _LINE_END = re.compile(r"\r\n|\n|\r")
+_LINE_WITH_END = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
 _ATX = re.compile(r"^[ \t]*#{1,6}(?:[ \t]+|$)(.*?)(?:(?:^|[ \t]+)#+)?[ \t]*$")
 _BOLD_LINE = re.compile(r"^ {0,3}\*\*([^*\n]{1,200})\*\*:?[ \t]*$", re.MULTILINE)
 _FENCE_END = re.compile(r"^[ \t>]*(`{3,}|~{3,})[ \t]*$")
@@ -76,7 +78,9 @@ class Outline:
     kinds: bytearray
     headings: list[Heading] = field(default_factory=list)  # real ones, outside lists and quotes
     marks: list[Heading] = field(default_factory=list)  # real and bold ones, in order
-    item_depth: dict[int, int] = field(default_factory=dict)  # line of a list item -> nesting, from 1
+    item_depth: dict[int, int] = field(
+        default_factory=dict
+    )  # line of a list item -> nesting, from 1
     front_matter_lines: int = 0
     unclosed_fence_line: int = 0
     paths: list[tuple[str, ...]] = field(default_factory=list)  # heading path at each of the marks
@@ -107,6 +111,11 @@ def split_lines(text: str) -> list[str]:
     if lines and not lines[-1]:
         lines.pop()
     return lines
+
+
+def line_ends_kept(text: str) -> list[str]:
+    """The lines of a text with their ends."""
+    return _LINE_WITH_END.findall(text)
 
 
 def outline_of(text: str) -> Outline:
@@ -153,9 +162,13 @@ def _front_matter_lines(lines: Sequence[str]) -> int:
     head = "\n".join(lines[:2_000])[:_HEAD_CHARACTERS]
     for event, span in pyromark.events_with_range(head + "\n", options=_WITH_FRONT_MATTER):
         if event == {"Start": {"MetadataBlock": "YamlStyle"}} and span["start"] == 0:
-            return head.encode("utf-8", "surrogatepass")[: span["end"]].decode(
-                "utf-8", "surrogatepass"
-            ).rstrip("\n").count("\n") + 1
+            return (
+                head.encode("utf-8", "surrogatepass")[: span["end"]]
+                .decode("utf-8", "surrogatepass")
+                .rstrip("\n")
+                .count("\n")
+                + 1
+            )
         break
     # CommonMark wants no blank line below the opening one; people's editors do not mind.
     for number, line in enumerate(lines[1:400], start=2):
@@ -171,33 +184,35 @@ def _read_blocks(outline: Outline) -> None:
     body = "\n".join([""] * skip + lines[skip:]) if skip else outline.flat
     starts = _byte_starts(body, lines, skip)
     lists = nesting = 0
-    for event, span in pyromark.events_with_range(body, options=_OPTIONS):
+    events: Iterator[tuple[Any, Any]] = pyromark.events_with_range(body, options=_OPTIONS)
+    for event, span in events:
         if type(event) is not dict:
             continue
-        if "Start" in event:
-            tag = event["Start"]
+        for edge in ("Start", "End"):
+            tag = event.get(edge)
+            if tag is None:
+                continue
             name = tag if type(tag) is str else next(iter(tag))
+            step = 1 if edge == "Start" else -1
             if name in _CONTAINERS:
-                nesting += 1
-                if name == "List":
-                    lists += 1
-                elif name == "Item":
+                nesting += step
+                lists += step * (name == "List")
+                if name == "Item" and edge == "Start":
                     outline.item_depth[bisect_right(starts, span["start"])] = lists
-            elif name in _MARKED:
+            elif name in _MARKED and edge == "Start":
                 first = bisect_right(starts, span["start"])
                 last = bisect_right(starts, max(span["start"], span["end"] - 1))
-                if name == "Heading":
-                    _add_heading(outline, int(tag["Heading"]["level"][1]), first, last, nesting)
-                else:
-                    kinds[first - 1 : last] = bytes([_MARKED[name]]) * (last - first + 1)
-                    if name == "CodeBlock" and last >= len(lines):
-                        _check_fence(outline, tag["CodeBlock"], first, last)
-        elif "End" in event:
-            tag = event["End"]
-            name = tag if type(tag) is str else next(iter(tag))
-            if name in _CONTAINERS:
-                nesting -= 1
-                lists -= name == "List"
+                _mark_block(outline, name, tag, first, last, nesting)
+
+
+def _mark_block(outline: Outline, name: str, tag: Any, first: int, last: int, nesting: int) -> None:
+    """Note the kind of the lines of a block; keep a heading."""
+    if name == "Heading":
+        _add_heading(outline, int(tag["Heading"]["level"][1]), first, last, nesting)
+        return
+    outline.kinds[first - 1 : last] = bytes([_MARKED[name]]) * (last - first + 1)
+    if name == "CodeBlock" and last >= len(outline.lines):
+        _check_fence(outline, tag["CodeBlock"], first, last)
 
 
 _CONTAINERS = frozenset({"List", "Item", "BlockQuote", "FootnoteDefinition"})
@@ -301,7 +316,11 @@ def _pieces(
     """The lines first to last as one section, or as several cut where a block begins."""
     begin = offsets[first - 1]
     end = offsets[last] if last < len(offsets) else len(text)
-    skip_end = offsets[outline.front_matter_lines] if outline.front_matter_lines < len(offsets) else len(text)
+    skip_end = (
+        offsets[outline.front_matter_lines]
+        if outline.front_matter_lines < len(offsets)
+        else len(text)
+    )
     skip = max(0, min(skip_end, end) - begin) if outline.front_matter_lines else 0
     if end - begin <= MOST_SECTION_CHARACTERS:
         yield Section(first, last, level, path, text[begin:end], skip)

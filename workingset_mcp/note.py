@@ -26,7 +26,7 @@ from workingset_mcp.items import (
     statuses_of,
     without_link_targets,
 )
-from workingset_mcp.markdown import Kind, Outline, Section, outline_of, sections_of
+from workingset_mcp.markdown import Heading, Kind, Outline, Section, outline_of, sections_of
 from workingset_mcp.settings import Settings
 from workingset_mcp.words import TEMPLATE
 
@@ -110,7 +110,9 @@ def parse_note(path: str, raw: bytes, settings: Settings) -> Note:
 def unreadable_note(path: str, reason: str) -> Note:
     """What is known of a note whose file cannot be read."""
     note = _empty_note(path, _stem(path), 0, "note")
-    return Note(**{**{f: getattr(note, f) for f in Note.__slots__}, "remarks": (Remark(0, reason),)})
+    return Note(
+        **{**{f: getattr(note, f) for f in Note.__slots__}, "remarks": (Remark(0, reason),)}
+    )
 
 
 def decode(raw: bytes) -> tuple[str, list[Remark]]:
@@ -149,9 +151,7 @@ def _without_nul(text: str, remarks: list[Remark]) -> tuple[str, list[Remark]]:
 
 
 def _empty_note(path: str, title: str, line_count: int, kind: str) -> Note:
-    return Note(
-        path, title, "", "", line_count, kind, False, (), (), (), (), (), (), (), b""
-    )
+    return Note(path, title, "", "", line_count, kind, False, (), (), (), (), (), (), (), b"")
 
 
 def _kind_of(path: str, front: FrontMatter) -> str:
@@ -173,7 +173,9 @@ def _title_of(path: str, front: FrontMatter, outline: Outline) -> str:
     return without_link_targets(first.text)[:300] if first and first.text else _stem(path)
 
 
-def _date_of(path: str, front: FrontMatter, outline: Outline, settings: Settings) -> tuple[str, str]:
+def _date_of(
+    path: str, front: FrontMatter, outline: Outline, settings: Settings
+) -> tuple[str, str]:
     """The date of a note and where it stands: the first that parses counts."""
     if front.dates:
         return front.dates[0], "front matter"
@@ -203,28 +205,28 @@ def _units_of(
         if count >= (3 if whole_is_dated else 2) and len({value for _, value in marks}) > 1:
             return _unit_of_each(outline, marks)
         break
-    if not date or len(date) < 10 and levels:
+    if not date or (len(date) < 10 and levels):
         value = dated[0][1] if dated else ""
         return (Unit(value, 1, len(outline.lines)),) if value else ()
     return (Unit(date, 1, len(outline.lines)),)
 
 
-def _unit_of_each(outline: Outline, marks: "list[tuple[object, str]]") -> tuple[Unit, ...]:
+def _unit_of_each(outline: Outline, marks: list[tuple[Heading, str]]) -> tuple[Unit, ...]:
     units = []
     for mark, value in marks:
-        first, level = mark.line, mark.level  # type: ignore[attr-defined]  # a Heading
+        first, level = mark.line, mark.level
         ends = (m.line - 1 for m in outline.marks if m.line > first and m.level <= level)
         units.append(Unit(value, first, next(ends, len(outline.lines))))
     return tuple(units)
 
 
-def _remarks_of(
-    text: str, outline: Outline, statuses: tuple[StatusBlock, ...]
-) -> list[Remark]:
+def _remarks_of(text: str, outline: Outline, statuses: tuple[StatusBlock, ...]) -> list[Remark]:
     remarks = []
     if outline.unclosed_fence_line:
         remarks.append(
-            Remark(outline.unclosed_fence_line, "code fence is never closed; the rest reads as code")
+            Remark(
+                outline.unclosed_fence_line, "code fence is never closed; the rest reads as code"
+            )
         )
     if "<<<<<<< " in text:
         matched = _CONFLICT_MARK.search(outline.flat)

@@ -64,7 +64,9 @@ def build_server(workspace: Workspace, *, follow: bool = True) -> MCPServer[Work
 
 def serve_stdio(workspace: Workspace) -> None:
     """Serve one client over stdin and stdout until it goes."""
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s", force=True)
+    logging.basicConfig(
+        stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s", force=True
+    )
     try:
         build_server(workspace).run()
     finally:

@@ -144,16 +144,21 @@ def _from_environment(name: str, value: str) -> Any:
 
 def _checked(key: str, value: Any) -> Any:
     if key not in _FIELDS:
-        near = [name for name, score, _ in process.extract(key, list(_FIELDS), limit=2) if score > 60]
+        near = [
+            name for name, score, _ in process.extract(key, list(_FIELDS), limit=2) if score > 60
+        ]
         raise SettingsError(
-            f"Unknown setting {key!r}.", f"Did you mean {' or '.join(near)}?" if near else "See docs."
+            f"Unknown setting {key!r}.",
+            f"Did you mean {' or '.join(near)}?" if near else "See docs.",
         )
     if key in _MAPPINGS:
         return _checked_mapping(key, value)
     default = getattr(Settings(), key)
     if isinstance(default, tuple):
         if not isinstance(value, (list, tuple)) or not all(isinstance(v, str) for v in value):
-            raise SettingsError(f"Setting {key} must be a list of texts.", "Write it as [\"a\", \"b\"].")
+            raise SettingsError(
+                f"Setting {key} must be a list of texts.", 'Write it as ["a", "b"].'
+            )
         return tuple(value)
     if key == "date_order" and value not in (None, "dmy", "mdy"):
         raise SettingsError(f"Setting date_order is {value!r}.", 'Write "dmy" or "mdy".')

@@ -37,11 +37,6 @@ class Shown:
     next_lines: str
 
 
-def line_ends_kept(text: str) -> list[str]:
-    """The lines of a text with their ends."""
-    return re.findall(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+", text)
-
-
 def span_of(asked: str | None, line_count: int) -> Span:
     """The span that `12-40`, `12`, `12-` or `12@3000` names. Raises ArgumentError."""
     if asked is None:
@@ -57,7 +52,9 @@ def span_of(asked: str | None, line_count: int) -> Span:
     single = not character and "-" not in asked and "–" not in asked and ":" not in asked
     last = int(matched[3]) if matched[3] else first if single else line_count
     if first < 1 or last < first or first > max(line_count, 1):
-        raise ArgumentError(f"lines={asked!r} is outside the note.", f"It has lines 1-{line_count}.")
+        raise ArgumentError(
+            f"lines={asked!r} is outside the note.", f"It has lines 1-{line_count}."
+        )
     return Span(first, min(last, line_count), character)
 
 
@@ -68,9 +65,13 @@ def section_span(text: str, heading: str, path: str) -> Span:
     marks = outline.marks
     found = next((at for at, m in enumerate(marks) if folded(m.text) == wanted), None)
     if found is None:
-        found = next((at for at, m in enumerate(marks) if wanted and wanted in folded(m.text)), None)
+        found = next(
+            (at for at, m in enumerate(marks) if wanted and wanted in folded(m.text)), None
+        )
     if found is None:
-        listed = "; ".join(f"{m.line}: {without_link_targets(m.text)[:60]}" for m in outline.headings[:40])
+        listed = "; ".join(
+            f"{m.line}: {without_link_targets(m.text)[:60]}" for m in outline.headings[:40]
+        )
         raise NoteNotFound(
             f"{path} has no heading {heading[:60]!r}.",
             f"Its headings: {listed}." if listed else "It has no headings; open it by lines.",

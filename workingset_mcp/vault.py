@@ -71,7 +71,9 @@ class Vault:
                 "Give the folder that holds your notes: --vault PATH.",
             ) from None
         if not self.root.is_dir():
-            raise VaultNotFound(f"{root.name!r} is a file, not a folder.", "Give its folder: --vault PATH.")
+            raise VaultNotFound(
+                f"{root.name!r} is a file, not a folder.", "Give its folder: --vault PATH."
+            )
         self.settings = settings or Settings()
         self.name = self.root.name or "vault"
         self._own_rules = GitIgnoreSpec.from_lines(self.settings.ignore)
@@ -128,7 +130,9 @@ class Vault:
         """
         path = given.strip()
         if not path or len(path) > MOST_PATH_CHARACTERS or "\0" in path:
-            raise PathRefused("That is not a path of a note.", "Give one as search_notes prints it.")
+            raise PathRefused(
+                "That is not a path of a note.", "Give one as search_notes prints it."
+            )
         if any(0xD800 <= ord(character) <= 0xDFFF for character in path):
             raise PathRefused("That path is not valid text.", "Give one as search_notes prints it.")
         lines = None
@@ -143,7 +147,9 @@ class Vault:
             )
         path = "/".join(part for part in path.split("/") if part not in ("", "."))
         if not path:
-            raise PathRefused("That is the vault itself, not a note.", "get_brief() lists its branches.")
+            raise PathRefused(
+                "That is the vault itself, not a note.", "get_brief() lists its branches."
+            )
         return self._visible(path), lines
 
     def is_note_name(self, name: str) -> bool:
@@ -298,7 +304,9 @@ class Vault:
         return False
 
     def _no_link_above(self, path: str) -> bool:
-        return not any((self.root / above).is_symlink() for above in (*_folders_above(path), path) if above)
+        return not any(
+            (self.root / above).is_symlink() for above in (*_folders_above(path), path) if above
+        )
 
     def _visible(self, path: str) -> str:
         """The real path of a note that may be shown. Raises PathRefused or NoteNotFound."""
@@ -310,19 +318,23 @@ class Vault:
             path, target = self._other_spelling(path), self.root / self._other_spelling(path)
             found, real = target.lstat(), target.resolve(strict=True)
         if not real.is_relative_to(self.root):
-            raise PathRefused("That path leads outside the vault.", "Links out of the vault are not followed.")
+            raise PathRefused(
+                "That path leads outside the vault.", "Links out of the vault are not followed."
+            )
         if stat.S_ISLNK(found.st_mode) or real != target:
             path = real.relative_to(self.root).as_posix()
         if real.is_dir():
-            raise PathRefused(f"{path} is a folder, not a note.", "get_brief takes branches; open takes notes.")
+            raise PathRefused(
+                f"{path} is a folder, not a note.", "get_brief takes branches; open takes notes."
+            )
         folder, _, name = path.rpartition("/")
         if not name.lower().endswith(NOTE_SUFFIXES):
-            raise PathRefused(
-                f"{path} is not a note.", f"Notes end in {', '.join(NOTE_SUFFIXES)}."
-            )
+            raise PathRefused(f"{path} is not a note.", f"Notes end in {', '.join(NOTE_SUFFIXES)}.")
         hidden = name.startswith(".") or (folder and self._hidden_or_ignored(folder))
         if hidden or self._is_ignored(path, self._rules_above(f"{folder}/" if folder else "x")):
-            raise PathRefused(f"{path} is hidden or ignored.", "`status` lists what is left out, and why.")
+            raise PathRefused(
+                f"{path} is hidden or ignored.", "`status` lists what is left out, and why."
+            )
         return path
 
     def _other_spelling(self, path: str) -> str:

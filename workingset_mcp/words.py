@@ -70,8 +70,12 @@ ROLE_HEADING = re.compile(
     r" owners|owners|current members|steering committee|vorstand|responsables?)\b",
     _I,
 )
-FORMER = re.compile(r"^\W*(?:emeritus|former|past|previous|alumni|archived?|ehemalige|anciens?|antiguos)\b", _I)
-UPDATED = re.compile(r"last (?:updated|reviewed|changed)|zuletzt (?:geändert|aktualisiert)|^\W*stand:", _I)
+FORMER = re.compile(
+    r"^\W*(?:emeritus|former|past|previous|alumni|archived?|ehemalige|anciens?|antiguos)\b", _I
+)
+UPDATED = re.compile(
+    r"last (?:updated|reviewed|changed)|zuletzt (?:geändert|aktualisiert)|^\W*stand:", _I
+)
 CONTACT = re.compile(
     r"[\w.+-]+@[\w-]+\.[a-z]{2,}|\bslack\b.{0,24}#|\[`?#[\w-]+`?\]|`#[\w-]+`"
     r"|\b(?:please (?:contact|e-?mail|reach out)|reach out (?:to|via|on|in)|contact\b.{0,40}(?:at|via|us)"

@@ -23,12 +23,14 @@ from workingset_mcp.answer import (
     shown_warnings,
 )
 from workingset_mcp.brief import Brief, make_brief, make_overview, read_materials
-from workingset_mcp.brief.view import branch_view, overview_lines, uncounted_tokens
+from workingset_mcp.brief.view import branch_view, overview_lines
 from workingset_mcp.budget import LEAST_BRIEF_BUDGET, LEAST_BUDGET
+from workingset_mcp.counting import count_notes
 from workingset_mcp.dates import find_dates
 from workingset_mcp.errors import ArgumentError, BranchNotFound, NoteNotFound
 from workingset_mcp.freshness import FIRST_BUILD_WAIT_SECONDS, Freshness, Progress
 from workingset_mcp.index import Index, Snapshot, Stemmer, index_folder
+from workingset_mcp.markdown import line_ends_kept
 from workingset_mcp.note import decode
 from workingset_mcp.search.answer import search_draft
 from workingset_mcp.settings import Settings, load_settings, today
@@ -37,6 +39,7 @@ from workingset_mcp.vault import LeftOut, Vault
 ROUNDS = 3
 SMALL_WALK_SECONDS = 0.004  # a vault walked this fast is checked whole before every search
 _HEAD_TOKENS = 45
+_JOIN_SECONDS = 1.5  # a server is gone two seconds after its client, whatever it was doing
 
 
 class Workspace:
@@ -45,18 +48,25 @@ class Workspace:
     Raises VaultNotFound, SettingsError, IndexUnavailable.
     """
 
-    def __init__(self, vault: Path, settings: Settings | None = None, *, in_memory: bool = False) -> None:
+    def __init__(
+        self, vault: Path, settings: Settings | None = None, *, in_memory: bool = False
+    ) -> None:
         root = vault.expanduser()
         self.settings = settings or load_settings(root)
         self.vault = Vault(root, self.settings)
-        folder = index_folder(self.vault.root, self.settings.shape_digest(), self.settings.index_dir)
+        folder = index_folder(
+            self.vault.root, self.settings.shape_digest(), self.settings.index_dir
+        )
         self.index = Index(None if in_memory else folder)
         self.freshness = Freshness(self.vault, self.index)
         self._stemmer = Stemmer()
+        self._threads: list[threading.Thread] = []
 
     def close(self) -> None:
         """Stop background work and close the index."""
         self.freshness.stopping.set()
+        for thread in self._threads:
+            thread.join(_JOIN_SECONDS)
         self.index.close()
 
     def build(self, progress: Progress | None = None) -> None:
@@ -71,11 +81,12 @@ class Workspace:
                 self.build()
                 self.count_all_tokens()
             except Exception as error:
+                self.freshness.note_failure(error)
                 if not self.freshness.stopping.is_set():
-                    self.freshness.note_failure(error)
                     raise
 
         thread = threading.Thread(target=work, name="first build", daemon=True)
+        self._threads.append(thread)
         thread.start()
         return thread
 
@@ -84,7 +95,7 @@ class Workspace:
         while not self.freshness.stopping.is_set():
             with self.index.snapshot() as snapshot:
                 waiting = snapshot.uncounted(50)
-                counted_now = uncounted_tokens(snapshot, waiting)
+                counted_now = count_notes(snapshot, waiting)
             if not counted_now:
                 return
             self.index.save_tokens(counted_now)
@@ -112,7 +123,9 @@ class Workspace:
 
     # -- the answers -------------------------------------------------------------------------------
 
-    def brief(self, branch: str | None = None, budget: int | None = None, limits: Limits | None = None) -> str:
+    def brief(
+        self, branch: str | None = None, budget: int | None = None, limits: Limits | None = None
+    ) -> str:
         """The brief of a branch, or the overview of the vault, below its header line."""
         limits = limits or self.limits()
         budget, lowered = checked_budget(
@@ -122,7 +135,9 @@ class Workspace:
 
         def draft(snapshot: Snapshot, room: int) -> Draft:
             if name is None:
-                return Draft("overview", make_overview(self.vault.name, overview_lines(snapshot), room))
+                return Draft(
+                    "overview", make_overview(self.vault.name, overview_lines(snapshot), room)
+                )
             made = self._brief_of(snapshot, name, room)
             return Draft(f"{name} · brief", made.text, made.warnings)
 
@@ -137,18 +152,21 @@ class Workspace:
         limits = limits or self.limits()
         if not query.strip():
             raise ArgumentError("The query is empty.", "Give a question or a few words.")
-        budget, lowered = checked_budget(budget, self.settings.search_budget, LEAST_BUDGET, limits.most_tokens)
+        budget, lowered = checked_budget(
+            budget, self.settings.search_budget, LEAST_BUDGET, limits.most_tokens
+        )
         name = self.branch_named(branch) if branch and branch.strip() else None
         within = search.Filter(name, day_argument("since", since), day_argument("until", until))
         parsed = search.parse_query(query, also=also, glossary=self.settings.glossary)
 
-        def draft(snapshot: Snapshot, room: int) -> Draft:
-            nonlocal ranking
-            if ranking is None:
-                ranking = search.rank(parsed, snapshot, self._stemmer, within)
-            return search_draft(parsed, ranking, snapshot, within, room)
+        ranked: dict[int, search.Ranking] = {}  # by generation: only packing runs again to fit
 
-        ranking: search.Ranking | None = None
+        def draft(snapshot: Snapshot, room: int) -> Draft:
+            generation = snapshot.generation()
+            if generation not in ranked:
+                ranked[generation] = search.rank(parsed, snapshot, self._stemmer, within)
+            return search_draft(parsed, ranked[generation], snapshot, within, room)
+
         if name is not None or self.freshness.walk_seconds < SMALL_WALK_SECONDS:
             return self._answer(name, draft, budget, limits, lowered)
         return self._quick_answer(draft, budget, limits, lowered)
@@ -159,7 +177,9 @@ class Workspace:
     ) -> str:  # fmt: skip
         """The exact text of a note, or of some of its lines. Raises VaultError, ArgumentError."""
         limits = limits or self.limits()
-        budget, lowered = checked_budget(budget, self.settings.open_budget, LEAST_BUDGET, limits.most_tokens)
+        budget, lowered = checked_budget(
+            budget, self.settings.open_budget, LEAST_BUDGET, limits.most_tokens
+        )
         found, behind = self._path_named(path)
         lines = lines or behind
         try:
@@ -167,9 +187,11 @@ class Workspace:
         except FileNotFoundError:
             raise self._gone(found) from None
         except OSError as error:
-            raise NoteNotFound(f"{found} cannot be read: {error.strerror}.", "Check its permissions.") from None
+            raise NoteNotFound(
+                f"{found} cannot be read: {error.strerror}.", "Check its permissions."
+            ) from None
         text, remarks = decode(raw)
-        ended = source.line_ends_kept(text)
+        ended = line_ends_kept(text)
         span = source.span_of(lines, len(ended))
         if heading and not lines:
             span = source.section_span(text, heading, found)
@@ -180,7 +202,9 @@ class Workspace:
             body = shown.body
             if shown.next_lines:
                 body = f'next: open_source_file(path="{found}", lines="{shown.next_lines}")\n{body}'
-            return self._put(Draft(f"open · {found} lines {shown.lines}", body, warnings), budget, lowered, room)
+            return self._put(
+                Draft(f"open · {found} lines {shown.lines}", body, warnings), budget, lowered, room
+            )
 
         return self._fitted(compose, budget, limits)
 
@@ -190,11 +214,13 @@ class Workspace:
     ) -> str:  # fmt: skip
         """Verbatim notes in date order, in pages. Raises BranchNotFound, ArgumentError."""
         limits = limits or self.limits()
-        budget, lowered = checked_budget(budget, self.settings.full_budget, LEAST_BUDGET, limits.most_tokens)
+        budget, lowered = checked_budget(
+            budget, self.settings.full_budget, LEAST_BUDGET, limits.most_tokens
+        )
         name = self.branch_named(branch) if branch and branch.strip() else None
 
         def draft(snapshot: Snapshot, room: int) -> Draft:
-            extracts = history.extracts_of(snapshot, name)
+            extracts = history.extracts_of(snapshot, self.index, name)
             return history.page_draft(extracts, name or self.vault.name, name, cursor, room)
 
         return self._answer(name, draft, budget, limits, lowered)
@@ -230,14 +256,18 @@ class Workspace:
             if wanted in names:
                 return wanted
             same = [name for name in names if name.casefold() == wanted.casefold()]
-            last = [name for name in names if name.rpartition("/")[2].casefold() == wanted.casefold()]
+            last = [
+                name for name in names if name.rpartition("/")[2].casefold() == wanted.casefold()
+            ]
             for found in (same, last):
                 if len(found) == 1:
                     return found[0]
             if attempt == 1:
                 self._refresh_all()
         several = same or last
-        near = several or [name for name, score, _ in process.extract(wanted, names, limit=3) if score > 55]
+        near = several or [
+            name for name, score, _ in process.extract(wanted, names, limit=3) if score > 55
+        ]
         about = "means several branches" if several else "is no branch of this vault"
         hint = f"Near: {', '.join(near)}." if near else "get_brief() lists the branches."
         raise BranchNotFound(f"{given[:80]!r} {about}.", hint)
@@ -259,7 +289,9 @@ class Workspace:
             if not finished or self.freshness.is_current(scope):
                 return text
             if behind:
-                return text.replace("· index current\n", "· index behind: the vault keeps changing\n", 1)
+                return text.replace(
+                    "· index current\n", "· index behind: the vault keeps changing\n", 1
+                )
         return text
 
     def _quick_answer(
@@ -315,7 +347,9 @@ class Workspace:
 
     def _may_be_folder(self, name: str) -> bool:
         parts = name.split("/")
-        return name == "." or (".." not in parts and "\0" not in name and (self.vault.root / name).is_dir())
+        return name == "." or (
+            ".." not in parts and "\0" not in name and (self.vault.root / name).is_dir()
+        )
 
     def _path_named(self, given: str) -> tuple[str, str | None]:
         try:
@@ -326,7 +360,9 @@ class Workspace:
     def _gone(self, path: str) -> NoteNotFound:
         with self.index.snapshot() as snapshot:
             paths = snapshot.paths()
-        near = [found for found, score, _ in process.extract(path[:200], paths, limit=3) if score > 60]
+        near = [
+            found for found, score, _ in process.extract(path[:200], paths, limit=3) if score > 60
+        ]
         hint = f"Near: {', '.join(near)}." if near else "search_notes finds notes by their words."
         return NoteNotFound(f"There is no note {path[:200]!r}.", hint)
 
@@ -340,7 +376,9 @@ def day_argument(name: str, value: str | None) -> str:
         return text
     dates = [date.value for date in find_dates(text) if date.value]
     if not dates:
-        raise ArgumentError(f"{name}={text[:40]!r} is no date.", "Write it as 2026-06-16, 2026-06 or 2026.")
+        raise ArgumentError(
+            f"{name}={text[:40]!r} is no date.", "Write it as 2026-06-16, 2026-06 or 2026."
+        )
     return dates[0]
 
 

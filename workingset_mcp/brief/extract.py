@@ -162,7 +162,9 @@ def read_materials(branch: Branch) -> Materials:
 def _sources_shown(found: Materials) -> Iterator[tuple[str, int]]:
     """Lines that the lists of the brief show, or count as open items."""
     lists = (found.decisions[:MOST_LISTED], found.facts[:MOST_LISTED], found.actions[:MOST_LISTED])
-    for sources in [one.sources for one in found.open_items] + [one.sources for some in lists for one in some]:
+    for sources in [one.sources for one in found.open_items] + [
+        one.sources for some in lists for one in some
+    ]:
         for source in sources:
             path, _, line = source.rpartition(":")
             yield path, int(line)
@@ -215,7 +217,9 @@ def _latest_status(
         status = row.status
         day = day_of(status.date, branch.today)
         if day > tomorrow:
-            warnings.append(f"{row.note.path}:{status.line} status is dated ahead ({status.date}), passed over")
+            warnings.append(
+                f"{row.note.path}:{status.line} status is dated ahead ({status.date}), passed over"
+            )
             continue
         note_day = dates[row.note.id] if dates[row.note.id] <= today else ""
         key = (day, status.time, note_day, row.note.path, status.line)
@@ -233,7 +237,9 @@ def _pass_over_stale_undated_status(found: Materials, dates: Mapping[int, str]) 
         found.status = None
 
 
-def _read_boxes(items: Sequence[ItemRow], dates: Mapping[int, str], as_of: str, found: Materials) -> None:
+def _read_boxes(
+    items: Sequence[ItemRow], dates: Mapping[int, str], as_of: str, found: Materials
+) -> None:
     """Open boxes, each once: urgent first, then by due day, then newest note."""
     limit = days_before(as_of, STALE_BOX_DAYS) if as_of else ""
     groups: dict[str, list[ItemRow]] = {}
@@ -258,12 +264,18 @@ def _read_boxes(items: Sequence[ItemRow], dates: Mapping[int, str], as_of: str, 
     found.open_items.sort(key=lambda o: (not URGENT.search(o.item.text), o.item.due or "9999"))
 
 
-def _read_labels(items: Sequence[ItemRow], dates: Mapping[int, str], as_of: str, found: Materials) -> None:
+def _read_labels(
+    items: Sequence[ItemRow], dates: Mapping[int, str], as_of: str, found: Materials
+) -> None:
     """Labelled lines, newest note first, each once; facts apart."""
     limit = days_before(as_of, STALE_LABEL_DAYS) if as_of else ""
     seen: set[str] = set()
     for row in items:
-        if row.item.kind not in LABEL_KINDS or row.item.form == "bullet" or _in_status(row, found.status):
+        if (
+            row.item.kind not in LABEL_KINDS
+            or row.item.form == "bullet"
+            or _in_status(row, found.status)
+        ):
             continue
         day = row.item.date or dates[row.note.id]
         if day and limit and day < limit:
@@ -302,7 +314,10 @@ def _action_bullets(
         key = folded(row.item.text)
         if day and first <= day <= today and key not in seen:
             seen.add(key)
-            if materials.repeats and materials.repeats.of(line_digest(row.item.text)) > MOST_REPEATS + 1:
+            if (
+                materials.repeats
+                and materials.repeats.of(line_digest(row.item.text)) > MOST_REPEATS + 1
+            ):
                 materials.copied_forward += 1
                 continue
             found.append(Sourced(row.item.text, (_source(row),)))
@@ -403,4 +418,3 @@ def _remark_line(path: str, remark: Remark) -> str:
 
 def _source(row: ItemRow) -> str:
     return f"{row.note.path}:{row.item.line}"
-

@@ -55,7 +55,9 @@ def _render_all(materials: Materials, mosts: Mosts, limits: dict[str, int]) -> d
         title = count_tokens(f"## {section.title} (000 of 000)\n")
         tokens = limits[section.title] - title
         found[section.title] = (
-            section.render(Room(materials, mosts, tokens, shown, used)) if tokens > 0 else Rendered("")
+            section.render(Room(materials, mosts, tokens, shown, used))
+            if tokens > 0
+            else Rendered("")
         )
     return found
 
@@ -74,7 +76,9 @@ def _limits(wanted: dict[str, Rendered], room: int) -> dict[str, int]:
     return limits
 
 
-def _with_spare(limits: dict[str, int], rendered: dict[str, Rendered], spare: int) -> dict[str, int]:
+def _with_spare(
+    limits: dict[str, int], rendered: dict[str, Rendered], spare: int
+) -> dict[str, int]:
     """Give what rounding left over to the sections that left something out."""
     grown = dict(limits)
     for section in sorted(SECTIONS, key=lambda s: s.priority):

@@ -124,7 +124,12 @@ def _status(room: Room) -> Rendered:
     kept = max(1, take_lines([f"{line}\n" for line in lines], room.tokens - reserve))
     kept = _block_border(lines, kept)
     if count_tokens(lines[0]) > room.tokens:
-        return Rendered("", (f'- The status block: open_source_file(path="{note.path}", lines="{status.line}-{status.last_line}")',))
+        return Rendered(
+            "",
+            (
+                f'- The status block: open_source_file(path="{note.path}", lines="{status.line}-{status.last_line}")',
+            ),
+        )
     shown = [*lines[:kept], *_closing_fence(lines[:kept])]
     rest = len(lines) - kept
     text = head + _status_block(shown, source, status.line + kept - 1)
@@ -175,7 +180,7 @@ def _newest(room: Room) -> Rendered:
             most = mosts.newest_tokens_beside_long_status if long else mosts.newest_tokens
     text, units, lines = newest_notes(materials, min(room.tokens, most))
     room.used["newest"] = count_tokens(text)
-    left = ()
+    left: tuple[str, ...] = ()
     if lines:
         plural = "s" if units != 1 else ""
         left = (f"- {lines} lines of the newest note{plural}: open_source_file(path=…)",)
@@ -193,11 +198,20 @@ def _open_items(room: Room) -> Rendered:
             sources.append(f"and {len(one.sources) - 5} more")
         sources[-1] += done
         lines.append(f"- [{one.item.state}] {marked_line(one.item.text, *sources)}\n")
-    bullets = [f"- {marked_line(one.text, *one.sources)}\n" for one in materials.actions[: room.mosts.actions]]
+    bullets = [
+        f"- {marked_line(one.text, *one.sources)}\n"
+        for one in materials.actions[: room.mosts.actions]
+    ]
     bullet_head = "Without a box (00 of 00):\n"
     bullets_room = int(room.tokens * 0.35) if lines else room.tokens
-    kept_bullets = take_lines(bullets, min(bullets_room, room.tokens) - count_tokens(bullet_head)) if bullets else 0
-    used = sum(map(count_tokens, bullets[:kept_bullets])) + (count_tokens(bullet_head) if kept_bullets else 0)
+    kept_bullets = (
+        take_lines(bullets, min(bullets_room, room.tokens) - count_tokens(bullet_head))
+        if bullets
+        else 0
+    )
+    used = sum(map(count_tokens, bullets[:kept_bullets])) + (
+        count_tokens(bullet_head) if kept_bullets else 0
+    )
     kept = take_lines(lines, room.tokens - used)
     if kept == len(lines) and kept_bullets < len(bullets):
         spare = room.tokens - sum(map(count_tokens, lines)) - count_tokens(bullet_head)
@@ -240,12 +254,20 @@ def _decisions(room: Room) -> Rendered:
             f' branch="{branch}") and kinds owner, due, blocker, action'
         )
     if materials.stale_labels:
-        left.append(f"- {materials.stale_labels} labelled lines over a year older than {materials.as_of}")
+        left.append(
+            f"- {materials.stale_labels} labelled lines over a year older than {materials.as_of}"
+        )
     return Rendered(rendered.text, tuple(left))
 
 
 def _facts(room: Room) -> Rendered:
-    return _list(room, room.materials.facts, room.mosts.facts, "facts", 'list_items(kind="fact", branch="{}")')
+    return _list(
+        room,
+        room.materials.facts,
+        room.mosts.facts,
+        "facts",
+        'list_items(kind="fact", branch="{}")',
+    )
 
 
 def _standing(room: Room) -> Rendered:
@@ -262,7 +284,11 @@ def _standing(room: Room) -> Rendered:
         count = 0
         for line in materials.standing.get(kind, ()):
             path, number = _split(line.sources[0])
-            cost = count_tokens(line.text) + 5 + (0 if path in picked else 10 + 2 * count_tokens(path) // 2)
+            cost = (
+                count_tokens(line.text)
+                + 5
+                + (0 if path in picked else 10 + 2 * count_tokens(path) // 2)
+            )
             if count == most:
                 break
             if used + cost > limit * up_to:
@@ -270,7 +296,9 @@ def _standing(room: Room) -> Rendered:
             picked.setdefault(path, {})[number] = line.text
             used += cost
             count += 1
-    text = "".join(_quoted_lines(path, picked[path], at) for at, path in enumerate(picked, start=20))
+    text = "".join(
+        _quoted_lines(path, picked[path], at) for at, path in enumerate(picked, start=20)
+    )
     total = sum(len(lines) for lines in materials.standing.values())
     shown = sum(map(len, picked.values()))
     left = (f"- {total - shown} more standing lines of undated notes",) if total > shown else ()
@@ -303,13 +331,15 @@ def _recent(room: Room) -> Rendered:
     return Rendered(f" ({kept} of {len(notes)})\n{text}" if text else "")
 
 
-def _list(room: Room, lines: Sequence[Sourced], most: int, noun: str = "", call: str = "") -> Rendered:
+def _list(
+    room: Room, lines: Sequence[Sourced], most: int, noun: str = "", call: str = ""
+) -> Rendered:
     printed = [f"- {marked_line(line.text, *line.sources)}\n" for line in lines[:most]]
     kept = take_lines(printed, room.tokens)
     for line in lines[:kept]:
         room.shown.update(_split(source) for source in line.sources)
     text = "".join(printed[:kept])
-    left = ()
+    left: tuple[str, ...] = ()
     if noun and len(lines) > kept:
         left = (f"- {len(lines) - kept} more {noun}: {call.format(room.materials.branch.name)}",)
     return Rendered(f" ({kept} of {len(lines)})\n{text}" if lines else "", left)

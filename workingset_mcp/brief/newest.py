@@ -103,7 +103,11 @@ def _pick(units: Sequence[_Unit], limit_tokens: int) -> list[list[int]]:
     picked: list[set[int]] = [set() for _ in units]
     left = limit_tokens
     ordered = sorted(
-        ((line.score + _UNIT_BONUS[at], -at, line) for at, unit in enumerate(units) for line in unit.lines),
+        (
+            (line.score + _UNIT_BONUS[at], -at, line)
+            for at, unit in enumerate(units)
+            for line in unit.lines
+        ),
         key=lambda entry: (-entry[0], -entry[1], entry[2].number),
     )
     for value, minus_at, line in ordered:
@@ -111,7 +115,11 @@ def _pick(units: Sequence[_Unit], limit_tokens: int) -> list[list[int]]:
             break
         at = -minus_at
         beside = line.number - 1 in picked[at] or line.number + 1 in picked[at]
-        cost = line.tokens + (0 if beside else _RUN_TOKENS) + (0 if picked[at] else units[at].head_tokens)
+        cost = (
+            line.tokens
+            + (0 if beside else _RUN_TOKENS)
+            + (0 if picked[at] else units[at].head_tokens)
+        )
         if cost <= left:
             picked[at].add(line.number)
             left -= cost
@@ -132,9 +140,17 @@ def _content(materials: Materials, unit: NewUnit) -> tuple[list[_Line], Outline]
         if kind == Kind.HEADING or (above and above.line == at):
             after_heading = True
             continue
-        if not raw.strip() or kind not in (Kind.TEXT, Kind.TABLE) or (unit.note.path, number) in materials.listed:
+        if (
+            not raw.strip()
+            or kind not in (Kind.TEXT, Kind.TABLE)
+            or (unit.note.path, number) in materials.listed
+        ):
             continue
-        if status and status.note.id == unit.note.id and status.status.line <= number <= status.status.last_line:
+        if (
+            status
+            and status.note.id == unit.note.id
+            and status.status.line <= number <= status.status.last_line
+        ):
             continue
         repeats = materials.repeats.of(line_digest(raw)) if materials.repeats else 1
         if _is_noise(outline, at, raw) or repeats > MOST_REPEATS + 1:
@@ -208,7 +224,9 @@ def _quoted(unit: _Unit, runs: Sequence[tuple[int, int]], quote: int) -> str:
     if len(runs) == 1 and runs[0][0] == runs[0][1]:
         line = runs[0][0]
         return f"{marked_line(lines[line - offset].strip(), f'{path}:{line}')}\n"
-    text = "\n".join(line for first, last in runs for line in lines[first - offset : last - offset + 1])
+    text = "\n".join(
+        line for first, last in runs for line in lines[first - offset : last - offset + 1]
+    )
     numbers = [number for first, last in runs for number in range(first, last + 1)]
     return f"{quoted_block(text, quote, f'{path}:{line_ranges(numbers)}')}\n"
 

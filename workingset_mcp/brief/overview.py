@@ -41,5 +41,5 @@ def _line(branch: BranchLine) -> str:
     newest = f" · newest {branch.newest_date} {branch.newest_path}" if branch.newest_path else ""
     return (
         f"- **{branch.name}** · {counted(branch.open_items, 'open item')}{status}{newest}"
-        f" · {counted(branch.notes, 'note')}, {branch.tokens:,} tokens\n"
+        f" · {counted(branch.notes, 'note')}, about {max(1, round(branch.tokens / 1000)):,}k tokens\n"
     )

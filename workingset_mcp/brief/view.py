@@ -1,12 +1,11 @@
 """Reading a branch out of the index for a brief: one look, values only."""
 
-from collections.abc import Iterable
 from datetime import date
 from typing import Protocol
 
 from workingset_mcp.brief.extract import Branch
 from workingset_mcp.brief.overview import BranchLine
-from workingset_mcp.budget import count_tokens
+from workingset_mcp.counting import tokens_of
 from workingset_mcp.index import Index, Snapshot
 from workingset_mcp.index.rows import NoteRow
 from workingset_mcp.items import LABEL_KINDS, STANDING_KINDS
@@ -28,12 +27,6 @@ def branch_view(snapshot: Snapshot, opened: _Opened, name: str, today: date) -> 
     """A branch as a brief needs it; missing token counts are made and kept."""
     notes = snapshot.notes(name)
     by_id = {note.id: note for note in notes}
-    tokens = {note.id: note.tokens for note in notes if note.tokens is not None}
-    missing = [(note.id, note.digest) for note in notes if note.tokens is None]
-    if missing:
-        counts = uncounted_tokens(snapshot, missing)
-        opened.index.save_tokens(counts)
-        tokens |= {note_id: count for note_id, (_, count) in counts.items()}
     return Branch(
         vault=opened.vault_name,
         name=name,
@@ -42,7 +35,7 @@ def branch_view(snapshot: Snapshot, opened: _Opened, name: str, today: date) -> 
         items=snapshot.items(("task", *LABEL_KINDS, *STANDING_KINDS), name, by_id),
         statuses=snapshot.statuses(name, by_id),
         topics=snapshot.headings(list(by_id), 2),
-        tokens=tokens,
+        tokens=tokens_of(snapshot, opened.index, notes),
         lines=lambda note, first, last: lines_of(snapshot, note, first, last),
         override=_override(snapshot, notes, name),
         left_out=[
@@ -63,9 +56,7 @@ def overview_lines(snapshot: Snapshot) -> list[BranchLine]:
     newest: dict[str, NoteRow] = {}
     tokens: dict[str, int] = {}
     for note in snapshot.notes():
-        tokens[note.branch] = tokens.get(note.branch, 0) + (
-            note.tokens if note.tokens is not None else note.size // 4
-        )
+        tokens[note.branch] = tokens.get(note.branch, 0) + note.size // 4
         best = newest.get(note.branch)
         if note.date and (best is None or note.date > best.date):
             newest[note.branch] = note
@@ -89,14 +80,11 @@ def lines_of(snapshot: Snapshot, note: NoteRow, first: int, last: int) -> list[s
     return lines[first - start : last - start + 1]
 
 
-def uncounted_tokens(snapshot: Snapshot, notes: Iterable[tuple[int, bytes]]) -> dict[int, tuple[bytes, int]]:
-    """Tokens of these notes: id -> (digest, tokens)."""
-    return {note_id: (digest, count_tokens(snapshot.text(note_id))) for note_id, digest in notes}
-
-
 def _override(snapshot: Snapshot, notes: list[NoteRow], branch: str) -> tuple[str, str] | None:
     """The override of the branch folder, else of the vault root."""
-    own = next((n for n in notes if n.kind == "override" and n.path == f"{branch}/override.md"), None)
+    own = next(
+        (n for n in notes if n.kind == "override" and n.path == f"{branch}/override.md"), None
+    )
     if own is None:
         root = snapshot.note("override.md")
         own = root if root and root.kind == "override" else None

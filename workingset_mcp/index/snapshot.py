@@ -48,7 +48,9 @@ class Snapshot:
     def known(self, branch: str | None = None) -> dict[str, Known]:
         """What the index knows of every file, or of one branch's files."""
         sql = "SELECT path, size, mtime_ns, ctime_ns, inode, read_ns, digest FROM note"
-        rows = self._all(f"{sql} WHERE branch = ?", branch) if branch is not None else self._all(sql)
+        rows = (
+            self._all(f"{sql} WHERE branch = ?", branch) if branch is not None else self._all(sql)
+        )
         return {row[0]: Known(Fingerprint(*row[1:5]), row[5], row[6]) for row in rows}
 
     def branches(self) -> list[BranchRow]:
@@ -87,14 +89,18 @@ class Snapshot:
 
     def paths(self) -> list[str]:
         """Paths of all notes."""
-        return [row[0] for row in self._all("SELECT path FROM note WHERE kind != 'brief' ORDER BY path")]
+        return [
+            row[0] for row in self._all("SELECT path FROM note WHERE kind != 'brief' ORDER BY path")
+        ]
 
     def text(self, note_id: int) -> str:
         """The whole text of a note."""
         rows = self._all("SELECT text FROM section WHERE note_id = ? ORDER BY ordinal", note_id)
         return "".join(row[0] for row in rows)
 
-    def sections(self, note_id: int, first_line: int = 1, last_line: int = 1 << 60) -> list[SectionRow]:
+    def sections(
+        self, note_id: int, first_line: int = 1, last_line: int = 1 << 60
+    ) -> list[SectionRow]:
         """Sections of a note that touch these lines, in order."""
         rows = self._all(
             f"SELECT {_SECTION} FROM section WHERE note_id = ? AND last_line >= ? AND first_line <= ?"
@@ -122,7 +128,10 @@ class Snapshot:
         return found
 
     def items(
-        self, kinds: Sequence[str], branch: str | None = None, notes: dict[int, NoteRow] | None = None
+        self,
+        kinds: Sequence[str],
+        branch: str | None = None,
+        notes: dict[int, NoteRow] | None = None,
     ) -> list[ItemRow]:
         """Items of these kinds by path and line, of the vault or of one branch."""
         where = "AND n.branch = ?" if branch is not None else ""
@@ -136,13 +145,24 @@ class Snapshot:
         return [
             ItemRow(
                 known[row[0]],
-                Item(*row[1:6], tuple(row[6].split("\n")) if row[6] else (), row[7], row[8]),
+                Item(
+                    row[1],
+                    row[2],
+                    row[3],
+                    row[4],
+                    row[5],
+                    tuple(row[6].split("\n")) if row[6] else (),
+                    row[7],
+                    row[8],
+                ),  # fmt: skip
             )
             for row in rows
             if row[0] in known
         ]
 
-    def statuses(self, branch: str | None = None, notes: dict[int, NoteRow] | None = None) -> list[StatusRow]:
+    def statuses(
+        self, branch: str | None = None, notes: dict[int, NoteRow] | None = None
+    ) -> list[StatusRow]:
         """Status blocks by path and line, of the vault or of one branch."""
         where = "WHERE n.branch = ?" if branch is not None else ""
         rows = self._all(
@@ -152,7 +172,9 @@ class Snapshot:
         )  # fmt: skip
         known = notes or self.notes_by_id({row[0] for row in rows})
         return [
-            StatusRow(known[row[0]], StatusBlock(*row[1:6], bool(row[6])))
+            StatusRow(
+                known[row[0]], StatusBlock(row[1], row[2], row[3], row[4], row[5], bool(row[6]))
+            )
             for row in rows
             if row[0] in known
         ]
@@ -166,7 +188,9 @@ class Snapshot:
             *parameters,
         )
 
-    def match(self, expression: str, limit: int, where: str = "", parameters: Sequence[Any] = ()) -> list[Hit]:
+    def match(
+        self, expression: str, limit: int, where: str = "", parameters: Sequence[Any] = ()
+    ) -> list[Hit]:
         """Best sections for a rendered MATCH expression, best first."""
         rows = self._all(
             "SELECT fts.rowid, s.note_id, -rank FROM fts JOIN section s ON s.id = fts.rowid"
@@ -196,7 +220,10 @@ class Snapshot:
     def words_between(self, first: str, last: str, limit: int) -> Iterator[tuple[str, int]]:
         """Stemmed words of the vault in a range of the alphabet, with their frequencies."""
         yield from self._all(
-            "SELECT term, doc FROM vocabulary WHERE term >= ? AND term < ? LIMIT ?", first, last, limit
+            "SELECT term, doc FROM vocabulary WHERE term >= ? AND term < ? LIMIT ?",
+            first,
+            last,
+            limit,
         )
 
     def section_count(self) -> int:
@@ -226,9 +253,18 @@ def _marks(values: Sequence[object]) -> str:
 
 def _note(row: Sequence[Any]) -> NoteRow:
     return NoteRow(
-        *row[:7],
+        row[0],
+        row[1],
+        row[2],
+        row[3],
+        row[4],
+        row[5],
+        row[6],
         bool(row[7]),
-        *row[8:12],
+        row[8],
+        row[9],
+        row[10],
+        row[11],
         tuple(Unit(*unit) for unit in json.loads(row[12])) if row[12] != "[]" else (),
         tuple(Remark(*remark) for remark in json.loads(row[13])) if row[13] != "[]" else (),
         row[14],
@@ -236,4 +272,7 @@ def _note(row: Sequence[Any]) -> NoteRow:
 
 
 def _section(row: Sequence[Any]) -> SectionRow:
-    return SectionRow(*row[:6], tuple(row[6].split("\n")) if row[6] else (), *row[7:10])
+    return SectionRow(
+        row[0], row[1], row[2], row[3], row[4], row[5],
+        tuple(row[6].split("\n")) if row[6] else (), row[7], row[8], row[9],
+    )  # fmt: skip

@@ -44,7 +44,9 @@ def index_folder(vault_root: Path, shape_digest: str, index_dir: str | None = No
     """The folder of this vault's index: one for each vault, schema version and shaping settings."""
     real = os.fsencode(vault_root.resolve())
     name = f"{hashlib.sha256(real).hexdigest()[:16]}-{SCHEMA_VERSION}-{shape_digest}"
-    base = Path(index_dir) if index_dir else Path(platformdirs.user_cache_dir("workingset-mcp", False))
+    base = (
+        Path(index_dir) if index_dir else Path(platformdirs.user_cache_dir("workingset-mcp", False))
+    )
     return base / name
 
 
@@ -53,7 +55,9 @@ class Stemmer:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        self._connection = sqlite3.connect(
+            ":memory:", isolation_level=None, check_same_thread=False
+        )
         self._connection.execute(
             "CREATE VIRTUAL TABLE t USING fts5 (x, tokenize = 'porter unicode61 remove_diacritics 2')"
         )
@@ -89,18 +93,17 @@ class Index:
         self.file = self._writable(folder)
         self._write_lock = threading.RLock()
         self._readers: queue.LifoQueue[sqlite3.Connection] = queue.LifoQueue()
-        self._connections: list[sqlite3.Connection] = []
+        self._closed = False
         self._writer = self._open_or_rebuild()
 
     def close(self) -> None:
-        """Close every connection; a temporary index goes with it."""
+        """Close every idle connection, those in use when they come back; drop a temporary index."""
+        self._closed = True
+        self._close_idle()
         with self._write_lock:
-            for connection in [*self._connections, self._writer]:
-                with suppress(sqlite3.Error):
-                    connection.close()
-            self._connections.clear()
-            if self._temporary:
-                self._temporary.cleanup()
+            self._writer.close()
+        if self._temporary:
+            self._temporary.cleanup()
 
     @contextmanager
     def snapshot(self) -> Iterator[Snapshot]:
@@ -117,6 +120,8 @@ class Index:
             with suppress(sqlite3.Error):
                 connection.execute("COMMIT")
             self._readers.put(connection)
+            if self._closed:
+                self._close_idle()
 
     def data_version(self) -> tuple[int, int]:
         """A value that changes whenever anyone, in any process, wrote to this index."""
@@ -254,7 +259,8 @@ class Index:
                     continue
                 if attempt >= 3:
                     raise IndexUnavailable(
-                        f"The index cannot be opened: {error}.", "Give another folder: --index-dir PATH."
+                        f"The index cannot be opened: {error}.",
+                        "Give another folder: --index-dir PATH.",
                     ) from None
                 self._set_aside()
             else:
@@ -331,9 +337,14 @@ class Index:
         except queue.Empty:
             connection = self._connect()
             connection.execute("PRAGMA query_only = ON")
-            with self._write_lock:
-                self._connections.append(connection)
             return connection
+
+    def _close_idle(self) -> None:
+        while True:
+            try:
+                self._readers.get_nowait().close()
+            except queue.Empty:
+                return
 
     def _meta(self, key: str) -> Any:
         found = self._writer.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
@@ -351,7 +362,7 @@ class Index:
             "SELECT size, mtime_ns, ctime_ns, inode, digest FROM note WHERE path = ?",
             (parsed.note.path,),
         ).fetchone()
-        return found == (*parsed.fingerprint, parsed.digest)
+        return bool(found == (*parsed.fingerprint, parsed.digest))
 
     def _delete(self, path: str) -> None:
         writer = self._writer
@@ -412,7 +423,17 @@ class Index:
         writer.executemany(
             "INSERT INTO item VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [
-                (note_id, i.line, i.kind, i.form, i.state, i.text, "\n".join(i.owners), i.due, i.date)
+                (
+                    note_id,
+                    i.line,
+                    i.kind,
+                    i.form,
+                    i.state,
+                    i.text,
+                    "\n".join(i.owners),
+                    i.due,
+                    i.date,
+                )
                 for i in note.items
             ],
         )

@@ -12,11 +12,15 @@ from workingset_mcp.search.rank import Filter, Ranking
 ASK_FOR_ALSO = 'search again with also=["…", …]: 3 to 6 other words a note might use'
 
 
-def search_draft(query: Query, ranking: Ranking, snapshot: Snapshot, limits: Filter, room: int) -> Draft:
+def search_draft(
+    query: Query, ranking: Ranking, snapshot: Snapshot, limits: Filter, room: int
+) -> Draft:
     """The answer to a search within about `room` tokens."""
     lines = _notices(query, ranking, limits)
     if not ranking.ranked:
-        return Draft("search · nothing found", _nothing(query, lines, snapshot, limits), found=False)
+        return Draft(
+            "search · nothing found", _nothing(query, lines, snapshot, limits), found=False
+        )
     passages, _ = pack(ranking.ranked, ranking.weighed, room - 40 - count_tokens("\n".join(lines)))
     notes = list(dict.fromkeys(passage.ranked.note.path for passage in passages))
     more = ranking.matched_notes - len(notes)
@@ -33,7 +37,9 @@ def _notices(query: Query, ranking: Ranking, limits: Filter) -> list[str]:
     if ranking.absent:
         where = f"in {limits.branch}" if limits.branch else "in any note"
         words = ", ".join(word[:40] for word, _ in ranking.absent[:8])
-        nearest = ", ".join(dict.fromkeys(near for _, nears in ranking.absent[:8] for near in nears))
+        nearest = ", ".join(
+            dict.fromkeys(near for _, nears in ranking.absent[:8] for near in nears)
+        )
         lines.append(f"not {where}: {words}" + (f" · nearest: {nearest}" if nearest else ""))
     if query.named:
         lines.append(f"searched too (glossary): {', '.join(query.named[:8])}")

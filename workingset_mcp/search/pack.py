@@ -86,7 +86,9 @@ def _without_copies(ranked: Sequence[Ranked]) -> Iterator[tuple[Ranked, tuple[st
     for one in ranked:
         letters = _LETTERS.sub("", one.section.text[one.section.skip :].lower())
         key = hashlib.md5(letters.encode("utf-8", "replace"), usedforsecurity=False).digest()
-        groups.setdefault(key if len(letters) > 40 else str(one.section.id).encode(), []).append(one)
+        groups.setdefault(key if len(letters) > 40 else str(one.section.id).encode(), []).append(
+            one
+        )
     for group in groups.values():
         shown = max(group, key=lambda r: (r.note.date, r.score))
         copies = (f"{r.note.path}:{r.section.first_line}" for r in group if r is not shown)
@@ -175,7 +177,11 @@ def _windows(
     for best in sorted(range(len(units)), key=lambda at: (-values[at], at))[: tier.hits]:
         if values[best] <= 0 and chosen:
             break
-        around = [best, *range(best + 1, best + 1 + tier.after), *range(best - 1, best - 1 - tier.before, -1)]
+        around = [
+            best,
+            *range(best + 1, best + 1 + tier.after),
+            *range(best - 1, best - 1 - tier.before, -1),
+        ]
         for at in around:
             if at in chosen or not 0 <= at <= last:
                 continue
@@ -226,9 +232,7 @@ def _heading_line(one: Ranked) -> str:
     return " · ".join(filter(None, (date, one.note.title[:60], names)))
 
 
-def _printed(
-    one: Ranked, runs: Sequence[tuple[int, int, str, bool]], copies: Sequence[str]
-) -> str:
+def _printed(one: Ranked, runs: Sequence[tuple[int, int, str, bool]], copies: Sequence[str]) -> str:
     blocks = []
     for at, (first, last, text, cut) in enumerate(runs):
         lines = f"{first}-{last}" if last > first else str(first)
@@ -247,7 +251,9 @@ def _finder(one: Weighed) -> Callable[[str], bool]:
     if concept.literal or concept.kind == "cjk":
         needle = concept.literal or concept.words[0]
         return lambda text: needle in text
-    stems = [stem[:-1] if stem.endswith("i") and len(stem) > 2 else stem for stem in one.stems if stem]
+    stems = [
+        stem[:-1] if stem.endswith("i") and len(stem) > 2 else stem for stem in one.stems if stem
+    ]
     if not stems:
         return lambda text: False
     pattern = re.compile(r"(?<!\w)" + r"\w*\W{0,3}".join(map(re.escape, stems)))

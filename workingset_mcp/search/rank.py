@@ -112,15 +112,17 @@ def rank(query: Query, snapshot: Snapshot, stemmer: Stemmer, limits: Filter) -> 
         base = hit.score / best + 0.35 * of_note[hit.note_id]
         ranked.append(_rerank(base, section, note, present, query, stemmer))
     ranked.sort(key=lambda r: (-r.score, r.section.id))
-    return Ranking(
-        tuple(ranked), tuple(weighed), absent, _is_weak(ranked, weighed), len(of_note)
-    )
+    return Ranking(tuple(ranked), tuple(weighed), absent, _is_weak(ranked, weighed), len(of_note))
 
 
 def _weigh(
     concept: Concept, snapshot: Snapshot, stemmer: Stemmer, where: str, parameters: Sequence[Any]
 ) -> Weighed:
-    stems = tuple(stemmer.stem(word) for word in concept.words) if concept.kind != "cjk" else concept.words
+    stems = (
+        tuple(stemmer.stem(word) for word in concept.words)
+        if concept.kind != "cjk"
+        else concept.words
+    )
     if concept.kind in ("word", "cjk") and not concept.match.endswith("*"):
         frequency = snapshot.document_frequency(stems[0] if stems else "")
     else:
@@ -136,7 +138,7 @@ def _expression(present: Sequence[Weighed]) -> str:
     """Rare words ORed while few enough rows are scored; common ones only in pairs."""
     by_rarity = sorted(present, key=lambda w: (w.frequency, w.concept.match))
     terms, total = [by_rarity[0].concept.match], by_rarity[0].frequency
-    common = []
+    common: list[str] = []
     for one in by_rarity[1:]:
         if not common and total + one.frequency <= MOST_SCORED_ROWS:
             terms.append(one.concept.match)
@@ -274,7 +276,10 @@ def _nearest(one: Weighed, snapshot: Snapshot, stemmer: Stemmer, limits: Filter)
     if len(word) < 3:
         return ()
     first = word[:2]
-    stems = [term for term, _ in snapshot.words_between(first, first[:-1] + chr(ord(first[-1]) + 1), 20_000)]
+    stems = [
+        term
+        for term, _ in snapshot.words_between(first, first[:-1] + chr(ord(first[-1]) + 1), 20_000)
+    ]
     where, parameters = limits.where()
     found: list[str] = []
     for stem, score, _ in process.extract(word, stems, scorer=JaroWinkler.similarity, limit=8):
@@ -284,7 +289,10 @@ def _nearest(one: Weighed, snapshot: Snapshot, stemmer: Stemmer, limits: Filter)
             continue
         for hit in snapshot.match(f'"{stem}"', 1, where, parameters):
             text = fold(snapshot.sections_by_id([hit.section_id])[hit.section_id].text)
-            surface = next((w for w in words_of(text) if w.startswith(stem[:3]) and stemmer.stem(w) == stem), "")
+            surface = next(
+                (w for w in words_of(text) if w.startswith(stem[:3]) and stemmer.stem(w) == stem),
+                "",
+            )
             if surface and surface not in found:
                 found.append(surface)
         if len(found) == 3:

@@ -60,9 +60,13 @@ def bound(declared: Declared, workspace_of: Callable[[Context[Any]], Workspace])
             raise ToolError(str(error)) from error
 
     signature = inspect.signature(declared.run)
-    arguments = [p for name, p in signature.parameters.items() if name not in ("workspace", "limits")]
-    context = inspect.Parameter("ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Context[Any])
-    call.__signature__ = signature.replace(parameters=[context, *arguments])  # type: ignore[attr-defined]  # read by the SDK
+    arguments = [
+        p for name, p in signature.parameters.items() if name not in ("workspace", "limits")
+    ]
+    context = inspect.Parameter(
+        "ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Context[Any]
+    )
+    call.__signature__ = signature.replace(parameters=[context, *arguments])
     call.__annotations__ = {
         "ctx": Context[Any],
         **{p.name: p.annotation for p in arguments},
@@ -99,7 +103,9 @@ def client_name(ctx: Context[Any]) -> str:
 class _StrictTool(Tool):
     """A tool whose refusals are one plain sentence."""
 
-    async def run(self, arguments: dict[str, Any], context: Context[Any], convert_result: bool = False) -> Any:
+    async def run(
+        self, arguments: dict[str, Any], context: Context[Any], convert_result: bool = False
+    ) -> Any:
         try:
             return await super().run(arguments, context, convert_result)
         except ToolError as error:

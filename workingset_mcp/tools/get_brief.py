@@ -13,9 +13,12 @@ def get_brief(
     workspace: Workspace,
     limits: Limits,
     branch: Annotated[
-        str | None, Field(description='e.g. "cust/acme" or "acme"; without it: one line for every branch')
+        str | None,
+        Field(description='e.g. "cust/acme" or "acme"; without it: one line for every branch'),
     ] = None,
-    budget: Annotated[int | None, Field(description="most tokens of the answer, from 400 (default 8000)")] = None,
+    budget: Annotated[
+        int | None, Field(description="most tokens of the answer, from 400 (default 8000)")
+    ] = None,
 ) -> str:
     """Current state of one customer, project or folder in a few hundred tokens: call this first.
 

@@ -14,8 +14,12 @@ def open_source_file(
     limits: Limits,
     path: Annotated[str, Field(description="as printed, also with :12 or :12-40 behind it")],
     lines: Annotated[str | None, Field(description='e.g. "12-40"')] = None,
-    heading: Annotated[str | None, Field(description="a section, by the text of its heading")] = None,
-    budget: Annotated[int | None, Field(description="most tokens of the answer, from 200 (default 6000)")] = None,
+    heading: Annotated[
+        str | None, Field(description="a section, by the text of its heading")
+    ] = None,
+    budget: Annotated[
+        int | None, Field(description="most tokens of the answer, from 200 (default 6000)")
+    ] = None,
 ) -> str:
     """Read a note verbatim, whole or some lines or one section, when a brief or passage is not enough.
 

@@ -12,9 +12,15 @@ from workingset_mcp.workspace import Workspace
 def query_full_context(
     workspace: Workspace,
     limits: Limits,
-    branch: Annotated[str | None, Field(description="the branch; without it the whole vault")] = None,
-    budget: Annotated[int | None, Field(description="most tokens a page, from 200 (default 20000)")] = None,
-    cursor: Annotated[str | None, Field(description="from the line `next:` of the page before")] = None,
+    branch: Annotated[
+        str | None, Field(description="the branch; without it the whole vault")
+    ] = None,
+    budget: Annotated[
+        int | None, Field(description="most tokens a page, from 200 (default 20000)")
+    ] = None,
+    cursor: Annotated[
+        str | None, Field(description="from the line `next:` of the page before")
+    ] = None,
 ) -> str:
     """Heavy, expensive, last resort, verbatim history: every note of a branch in date order, in pages.
 

@@ -12,14 +12,22 @@ from workingset_mcp.workspace import Workspace
 def search_notes(
     workspace: Workspace,
     limits: Limits,
-    query: Annotated[str, Field(description="a question, words, an id, a date; nothing in it is syntax")],
+    query: Annotated[
+        str, Field(description="a question, words, an id, a date; nothing in it is syntax")
+    ],
     also: Annotated[
         list[str] | None,
-        Field(description="3 to 6 other words a note might use: synonyms, technical names, abbreviations"),
+        Field(
+            description="3 to 6 other words a note might use: synonyms, technical names, abbreviations"
+        ),
     ] = None,
-    budget: Annotated[int | None, Field(description="most tokens of the answer, from 200 (default 2000)")] = None,
+    budget: Annotated[
+        int | None, Field(description="most tokens of the answer, from 200 (default 2000)")
+    ] = None,
     branch: Annotated[str | None, Field(description="only this branch")] = None,
-    since: Annotated[str | None, Field(description="only notes dated from this day, e.g. 2026-01-31")] = None,
+    since: Annotated[
+        str | None, Field(description="only notes dated from this day, e.g. 2026-01-31")
+    ] = None,
     until: Annotated[str | None, Field(description="only notes dated up to this day")] = None,
 ) -> str:
     """Find where something is written; give `also`: 3 to 6 other words a note might use.
@@ -30,7 +38,13 @@ def search_notes(
     weak: then search again with other `also`, or say that it is not there. Not for counting.
     """
     return workspace.search(
-        query, also=tuple(also or ()), budget=budget, branch=branch, since=since, until=until, limits=limits
+        query,
+        also=tuple(also or ()),
+        budget=budget,
+        branch=branch,
+        since=since,
+        until=until,
+        limits=limits,
     )
 
 

@@ -1,0 +1,94 @@
+"""What every test may use: a vault made from one string, an opened workspace over it.
+
+A vault in a test is text with file markers; a line `=== path` begins a file, `=== path/` makes an
+empty folder. What stands between two markers is the file, byte for byte (`\\udcff` is the byte FF).
+Tests see no environment of the person who runs them, and their day is 2026-06-16.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+import hypothesis
+import pytest
+
+from workingset_mcp.settings import Settings
+from workingset_mcp.workspace import Workspace
+
+TODAY = "2026-06-16"
+_MARKER = re.compile(r"^=== (.+)\n", re.MULTILINE)
+
+MakeVault = Callable[[str], Path]
+
+hypothesis.settings.register_profile("workingset", deadline=None)
+hypothesis.settings.load_profile("workingset")
+
+
+class OpenVault(Protocol):
+    """Opens a vault made from text, or a folder that is there already."""
+
+    def __call__(self, vault: str | Path, /, **settings: Any) -> Workspace: ...
+
+
+def write_vault(root: Path, text: str) -> Path:
+    """Write the files that `text` describes below `root`."""
+    head, *parts = _MARKER.split(text)
+    if head.strip():
+        raise ValueError(f"text before the first marker: {head!r}")
+    for name, content in zip(parts[::2], parts[1::2], strict=True):
+        path = root / name
+        if name.endswith("/"):
+            path.mkdir(parents=True, exist_ok=True)
+            continue
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode("utf-8", "surrogateescape"))
+    return root
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in os.environ if name.startswith("WORKINGSET_")]:
+            patch.delenv(name)
+        patch.setenv("WORKINGSET_TODAY", TODAY)
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+def make_vault(tmp_path: Path) -> MakeVault:
+    """Make a vault from text; each call makes another folder."""
+    made: list[Path] = []
+
+    def make(text: str) -> Path:
+        root = tmp_path / ("vault" if not made else f"vault-{len(made) + 1}")
+        root.mkdir()
+        made.append(root)
+        return write_vault(root, text)
+
+    return make
+
+
+@pytest.fixture
+def open_vault(make_vault: MakeVault, tmp_path: Path) -> Iterator[OpenVault]:
+    """Open and build a workspace; it is closed when the test ends."""
+    opened: list[Workspace] = []
+
+    def open_it(vault: str | Path, /, **settings: Any) -> Workspace:
+        root = make_vault(vault) if isinstance(vault, str) else vault
+        settings.setdefault("index_dir", str(tmp_path / "index"))
+        workspace = Workspace(root, Settings(**settings))
+        opened.append(workspace)
+        workspace.build()
+        return workspace
+
+    yield open_it
+    for workspace in opened:
+        workspace.close()
