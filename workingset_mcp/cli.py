@@ -6,8 +6,9 @@ Data goes to stdout, everything else to stderr. Exit codes: 0 answered, 1 nothin
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,8 @@ import click
 from workingset_mcp import __version__
 from workingset_mcp.errors import WorkingsetError
 from workingset_mcp.settings import load_settings, settings_home
-from workingset_mcp.workspace import Workspace
+from workingset_mcp.vault import write_atomically
+from workingset_mcp.workspace import Workspace, brief_text
 
 JSON_SCHEMA_VERSION = 1
 
@@ -63,7 +65,9 @@ def _json_option(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @contextmanager
-def _opened(vault: Path | None, index_dir: str | None, *, build: bool = True, **flags: Any):  # type: ignore[no-untyped-def]  # a context manager of Workspace
+def _opened(
+    vault: Path | None, index_dir: str | None, *, build: bool = True, **flags: Any
+) -> Iterator[Workspace]:
     root = vault or settings_home(Path.cwd())
     settings = load_settings(root, {"index_dir": index_dir, **flags})
     workspace = Workspace(root, settings)
@@ -172,23 +176,114 @@ def status(vault: Path | None, index_dir: str | None, as_json: bool) -> None:
 @main.command()
 @_vault_options
 @click.argument("branch", required=False)
+@click.option("--all", "every", is_flag=True, help="The briefs of all branches.")
 @click.option("--budget", type=int, help="Most tokens (default 8000).")
 @click.option("--max-bytes", type=int, help="Most bytes, for hooks and clients that count bytes.")
+@click.option("--write", is_flag=True, help="Write BRANCH/brief.md, only where its text changed.")
+@click.option("--out", type=click.Path(path_type=Path), help="Write the brief to this file.")
 @_json_option
 def brief(
-    vault: Path | None, index_dir: str | None, branch: str | None, budget: int | None,
-    max_bytes: int | None, as_json: bool,
-) -> None:  # fmt: skip
+    vault: Path | None,
+    index_dir: str | None,
+    branch: str | None,
+    every: bool,
+    budget: int | None,
+    max_bytes: int | None,
+    write: bool,
+    out: Path | None,
+    as_json: bool,
+) -> None:
     """Print the brief of BRANCH, or the overview of the vault."""
+    if (write or out) and not (branch or every):
+        raise click.UsageError("Say which brief to write: BRANCH, or --all.")
     with _opened(vault, index_dir, max_answer_bytes=max_bytes) as workspace:
-        text = workspace.brief(branch, budget)
-    head, _, body = text.partition("\n")
-    warnings = []
-    while body.startswith("warning: "):
-        warning, _, body = body.partition("\n")
-        warnings.append(warning)
-        click.echo(warning, err=True)
-    _print("brief", body, as_json=as_json, header=head, warnings=warnings)
+        if write or out:
+            names = workspace.branches() if every else [branch or ""]
+            _write_briefs(workspace, names, budget, out, as_json=as_json)
+            return
+        answers = [
+            workspace.brief(name, budget) for name in (workspace.branches() if every else [branch])
+        ]
+    bodies = []
+    for answer in answers:
+        for line in answer.split("\n")[1:]:
+            if not line.startswith("warning: "):
+                break
+            click.echo(line, err=True)
+        bodies.append(brief_text(answer))
+    headers = [answer.partition("\n")[0] for answer in answers]
+    _print("brief", "\n".join(bodies), as_json=as_json, headers=headers)
+
+
+def _write_briefs(
+    workspace: Workspace, names: list[str], budget: int | None, out: Path | None, *, as_json: bool
+) -> None:
+    """Write briefs with a progress bar on a terminal; say which changed."""
+    written = []
+    with _progress("writing briefs", len(names)) as advance:
+        for name in names:
+            file, changed = workspace.write_brief(name, budget, out)
+            if changed:
+                written.append(
+                    out.name if out else file.relative_to(workspace.vault.root).as_posix()
+                )
+            advance()
+    text = "".join(f"{path}\n" for path in written) or "nothing changed\n"
+    _print("brief", text, as_json=as_json, written=written)
+
+
+@main.command()
+@_vault_options
+@click.argument("branch", required=False)
+@click.option("--include", "pattern", help="Only branches whose name matches, e.g. 'cust/*'.")
+@click.option("--budget", type=int, help="Budget of the briefs (default 8000).")
+@click.option(
+    "--overhead", type=int, default=0, help="Tokens a session costs anyway: shows what a bill sees."
+)
+@click.option(
+    "--html", "page", type=click.Path(path_type=Path), help="Write one self-contained page."
+)
+@_json_option
+def measure(
+    vault: Path | None,
+    index_dir: str | None,
+    branch: str | None,
+    pattern: str | None,
+    budget: int | None,
+    overhead: int,
+    page: Path | None,
+    as_json: bool,
+) -> None:
+    """Show what briefs save, for BRANCH or for all."""
+    from workingset_mcp import measure as measuring
+
+    with _opened(vault, index_dir) as workspace:
+        names = [workspace.branch_named(branch)] if branch else workspace.branches()
+        if pattern:
+            names = [name for name in names if fnmatchcase(name, pattern)]
+        rows = []
+        with _progress("making briefs", len(names)) as advance:
+            for name in names:
+                rows += measuring.measure(workspace, [name], budget)
+                advance()
+        if page:
+            write_atomically(page, measuring.as_page(rows, workspace.vault.name, overhead))
+    text = measuring.as_table(rows, overhead) if rows else "no branch matches\n"
+    _print("measure", text, as_json=as_json, found=bool(rows), **measuring.as_data(rows, overhead))
+
+
+@contextmanager
+def _progress(title: str, total: int) -> Iterator[Callable[[], None]]:
+    """A progress bar on a terminal, nothing in a pipe."""
+    if not sys.stderr.isatty():
+        yield lambda: None
+        return
+    from rich.console import Console  # only where a person watches
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=total)
+        yield lambda: bar.advance(task)
 
 
 @main.command()

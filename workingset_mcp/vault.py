@@ -8,6 +8,7 @@ says (`note`), and what is known of it (`index`).
 import os
 import re
 import stat
+import tempfile
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -373,6 +374,22 @@ class Vault:
             return os.open(parts[-1], flags | nofollow | os.O_NONBLOCK, dir_fd=folder)
         finally:
             os.close(folder)
+
+
+def write_atomically(file: Path, text: str) -> None:
+    """Write a text so that a reader sees the old file or the new one, never a part."""
+    handle, temporary = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as opened:
+            opened.write(text)
+            opened.flush()
+            os.fsync(opened.fileno())
+        mode = stat.S_IMODE(file.stat().st_mode) if file.exists() else 0o644
+        Path(temporary).chmod(mode)
+        Path(temporary).replace(file)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
 
 
 def fingerprint_of(found: os.stat_result) -> Fingerprint:

@@ -7,6 +7,7 @@ differs; a vault that keeps changing under a call is tried three times, then the
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +25,17 @@ from workingset_mcp.answer import (
 )
 from workingset_mcp.brief import Brief, make_brief, make_overview, read_materials
 from workingset_mcp.brief.view import branch_view, overview_lines
-from workingset_mcp.budget import LEAST_BRIEF_BUDGET, LEAST_BUDGET
-from workingset_mcp.counting import count_notes
+from workingset_mcp.budget import LEAST_BRIEF_BUDGET, LEAST_BUDGET, count_tokens
+from workingset_mcp.counting import count_notes, tokens_of
 from workingset_mcp.dates import find_dates
 from workingset_mcp.errors import ArgumentError, BranchNotFound, NoteNotFound
 from workingset_mcp.freshness import FIRST_BUILD_WAIT_SECONDS, Freshness, Progress
 from workingset_mcp.index import Index, Snapshot, Stemmer, index_folder
 from workingset_mcp.markdown import line_ends_kept
-from workingset_mcp.note import decode
+from workingset_mcp.note import OVERRIDE_NAME, decode
 from workingset_mcp.search.answer import search_draft
 from workingset_mcp.settings import Settings, load_settings, today
-from workingset_mcp.vault import LeftOut, Vault
+from workingset_mcp.vault import LeftOut, Vault, write_atomically
 
 ROUNDS = 3
 SMALL_WALK_SECONDS = 0.004  # a vault walked this fast is checked whole before every search
@@ -132,6 +133,7 @@ class Workspace:
             budget, self.settings.brief_budget, LEAST_BRIEF_BUDGET, limits.most_tokens
         )
         name = self.branch_named(branch) if branch and branch.strip() else None
+        self.freshness.refresh_paths((OVERRIDE_NAME,))  # the root's holds for every branch
 
         def draft(snapshot: Snapshot, room: int) -> Draft:
             if name is None:
@@ -142,6 +144,35 @@ class Workspace:
             return Draft(f"{name} · brief", made.text, made.warnings)
 
         return self._answer(name, draft, budget, limits, lowered)
+
+    def brief_numbers(self, branch: str, budget: int | None = None) -> tuple[int, int, int]:
+        """Notes and source tokens of a branch, and tokens of its brief."""
+        text = self.brief(branch, budget).partition("\n")[2]
+        with self.index.snapshot() as snapshot:
+            notes = [
+                note for note in snapshot.notes(self.branch_named(branch)) if note.kind == "note"
+            ]
+            tokens = tokens_of(snapshot, self.index, notes)
+        return len(notes), sum(tokens.values()), count_tokens(text)
+
+    def branches(self) -> list[str]:
+        """Names of all branches, as the disk has them now."""
+        self._refresh_all()
+        with self.index.snapshot() as snapshot:
+            return [row.branch for row in snapshot.branches()]
+
+    def write_brief(
+        self, branch: str, budget: int | None = None, target: Path | None = None
+    ) -> tuple[Path, bool]:
+        """Write `brief.md` of a branch, atomically, only where its text differs; whether it did."""
+        name = self.branch_named(branch)
+        text = brief_text(self.brief(name, budget))
+        file = target or self.vault.root / name / "brief.md"
+        with suppress(OSError, UnicodeDecodeError):
+            if file.read_text(encoding="utf-8") == text:
+                return file, False
+        write_atomically(file, text)
+        return file, True
 
     def search(
         self, query: str, *, also: Sequence[str] = (), budget: int | None = None,
@@ -365,6 +396,14 @@ class Workspace:
         ]
         hint = f"Near: {', '.join(near)}." if near else "search_notes finds notes by their words."
         return NoteNotFound(f"There is no note {path[:200]!r}.", hint)
+
+
+def brief_text(answer: str) -> str:
+    """A brief without the header line and the warnings of its answer."""
+    body = answer.partition("\n")[2]
+    while body.startswith("warning: "):
+        body = body.partition("\n")[2]
+    return body
 
 
 def day_argument(name: str, value: str | None) -> str:

@@ -42,6 +42,7 @@ class Branch:
     tokens: Mapping[int, int]
     lines: Lines
     override: tuple[str, str] | None = None  # path, text
+    override_max_bytes: int = 9_000
     left_out: Sequence[tuple[str, str]] = ()
 
 
@@ -92,9 +93,16 @@ class Materials:
     topics: list[Sourced] = field(default_factory=list)
     recent: list[NoteRow] = field(default_factory=list)
     units: list[NewUnit] = field(default_factory=list)
+    override: tuple[str, str] | None = None
     warnings: list[str] = field(default_factory=list)
     repeats: "Repeats | None" = None
     listed: set[tuple[str, int]] = field(default_factory=set)  # (path, line) of boxes and labels
+
+    @property
+    def source_tokens(self) -> int:
+        """Tokens of the notes of the branch, its override left aside."""
+        branch = self.branch
+        return sum(branch.tokens.get(note.id, 0) for note in branch.notes if note.kind == "note")
 
 
 class Repeats:
@@ -143,6 +151,7 @@ def read_materials(branch: Branch) -> Materials:
     order = {note.id: place for place, note in enumerate(in_order)}
     items = [row for row in branch.items if row.note.id in allowed]
     items.sort(key=lambda row: (order[row.note.id], row.item.line))
+    found.override = _override_within_cap(branch, found.warnings)
     found.status = _latest_status(branch, allowed, dates, today, found.warnings)
     _pass_over_stale_undated_status(found, dates)
     _read_boxes(items, dates, as_of, found)
@@ -168,6 +177,20 @@ def _sources_shown(found: Materials) -> Iterator[tuple[str, int]]:
         for source in sources:
             path, _, line = source.rpartition(":")
             yield path, int(line)
+
+
+def _override_within_cap(branch: Branch, warnings: list[str]) -> tuple[str, str] | None:
+    """The override as it stands; over its cap it is left out, never cut, and said first."""
+    if branch.override is None:
+        return None
+    path, text = branch.override
+    size = len(text.encode("utf-8", "replace"))
+    if size <= branch.override_max_bytes:
+        return branch.override
+    warnings.insert(
+        0, f"{path} is left out: {size:,} bytes, over its cap of {branch.override_max_bytes:,}"
+    )
+    return None
 
 
 def _newest_first(notes: Sequence[NoteRow], dates: Mapping[int, str], today: str) -> list[NoteRow]:

@@ -4,13 +4,14 @@ The last section, "Not in this brief", is always there and says what was left ou
 fetches it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from workingset_mcp.brief.extract import Materials
 from workingset_mcp.brief.format import SECTIONS, BriefSection, Mosts, Rendered, Room, front_matter
 from workingset_mcp.budget import count_tokens
 
 _UNLIMITED = 1 << 30
+_LEAST_BESIDE_OVERRIDE = 250
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +27,11 @@ def make_brief(materials: Materials, room_tokens: int, mosts: Mosts | None = Non
 
     The caller counts the final text: the least brief (head and what is left out) may be over.
     """
+    materials = replace(materials)  # its override may go out of this brief only
     mosts = (mosts or Mosts()).for_budget(room_tokens)
     head = front_matter(materials)
     fixed = count_tokens(head)
-    warnings = list(materials.warnings)
+    warnings = _leave_out_large_override(materials, room_tokens - fixed)
     rendered = _render_all(materials, mosts, dict.fromkeys((s.title for s in SECTIONS), _UNLIMITED))
     text = _assembled(head, rendered, materials)
     if count_tokens(text) > room_tokens:
@@ -45,6 +47,22 @@ def make_brief(materials: Materials, room_tokens: int, mosts: Mosts | None = Non
         text = _assembled(head, rendered, materials)
         text = _give_way(head, rendered, materials, room_tokens, text)
     return Brief(text, tuple(warnings))
+
+
+def _leave_out_large_override(materials: Materials, room: int) -> list[str]:
+    """Warnings of the brief; the override goes out whole when it leaves no room for anything else."""
+    warnings = list(materials.warnings)
+    if materials.override is None:
+        return warnings
+    path, text = materials.override
+    tokens = count_tokens(text)
+    if tokens + _LEAST_BESIDE_OVERRIDE > room:
+        materials.override = None
+        wanted = tokens + _LEAST_BESIDE_OVERRIDE
+        warnings.insert(
+            0, f"{path} is left out: {tokens:,} tokens; ask with budget={wanted + 200:,}"
+        )
+    return warnings
 
 
 def _render_all(materials: Materials, mosts: Mosts, limits: dict[str, int]) -> dict[str, Rendered]:

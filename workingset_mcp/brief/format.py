@@ -33,12 +33,13 @@ class Mosts(NamedTuple):
     rule: int = 20
     lead: int = 6
     standing_tokens: int = 600
+    standing_tokens_beside_status: int = 300
     topics: int = 20
     topics_tokens: int = 100
     recent: int = 8
     recent_tokens: int = 160
     undated_status_tokens: int = 300
-    newest_tokens: int = 900
+    newest_tokens: int = 700
     newest_tokens_without_status: int = 1_300
     newest_tokens_beside_long_status: int = 400
 
@@ -84,7 +85,7 @@ def front_matter(materials: Materials) -> str:
         "branch": branch.name,
         "as_of": materials.as_of,
         "source_notes": len(notes),
-        "source_tokens": sum(branch.tokens.get(note.id, 0) for note in notes),
+        "source_tokens": materials.source_tokens,
         "fingerprint": materials.fingerprint,
         "kind": BRIEF_KIND,
         "version": VERSION,
@@ -96,7 +97,7 @@ def front_matter(materials: Materials) -> str:
 
 
 def _override(room: Room) -> Rendered:
-    override = room.materials.branch.override
+    override = room.materials.override
     if override is None:
         return Rendered("")
     path, text = override
@@ -116,6 +117,7 @@ def _status(room: Room) -> Rendered:
     whole = head + _status_block(lines, source, status.last_line)
     if not status.date:
         room = room._replace(tokens=min(room.tokens, room.mosts.undated_status_tokens))
+    room.used["status"] = min(count_tokens(whole), room.tokens)
     if count_tokens(whole) <= room.tokens:
         _mark_shown(room, note.path, status.line, status.last_line)
         return Rendered(whole)
@@ -169,15 +171,10 @@ def _closing_fence(lines: Sequence[str]) -> list[str]:
 def _newest(room: Room) -> Rendered:
     materials, mosts = room.materials, room.mosts
     most = mosts.newest_tokens_without_status
-    status = materials.status
-    if status and status.status.date and materials.as_of:
-        newest = materials.units[0].date if materials.units else materials.as_of
-        if status.status.date >= days_before(newest, STATUS_RECENT_DAYS):
-            text = "\n".join(
-                materials.branch.lines(status.note, status.status.line, status.status.last_line)
-            )
-            long = count_tokens(text) > mosts.newest_tokens
-            most = mosts.newest_tokens_beside_long_status if long else mosts.newest_tokens
+    if _has_recent_status(materials):
+        long = room.used.get("status", 0) > mosts.newest_tokens
+        most = mosts.newest_tokens_beside_long_status if long else mosts.newest_tokens
+    most = min(most, materials.source_tokens // 2)
     text, units, lines = newest_notes(materials, min(room.tokens, most))
     room.used["newest"] = count_tokens(text)
     left: tuple[str, ...] = ()
@@ -185,6 +182,15 @@ def _newest(room: Room) -> Rendered:
         plural = "s" if units != 1 else ""
         left = (f"- {lines} lines of the newest note{plural}: open_source_file(path=…)",)
     return Rendered(text, left)
+
+
+def _has_recent_status(materials: Materials) -> bool:
+    """Whether a person keeps a status: one dated near the newest note."""
+    status = materials.status
+    if status is None or not status.status.date or not materials.as_of:
+        return False
+    newest = materials.units[0].date if materials.units else materials.as_of
+    return status.status.date >= days_before(newest, STATUS_RECENT_DAYS)
 
 
 def _open_items(room: Room) -> Rendered:
@@ -200,7 +206,7 @@ def _open_items(room: Room) -> Rendered:
         lines.append(f"- [{one.item.state}] {marked_line(one.item.text, *sources)}\n")
     bullets = [
         f"- {marked_line(one.text, *one.sources)}\n"
-        for one in materials.actions[: room.mosts.actions]
+        for one in materials.actions[: _most_actions(room)]
     ]
     bullet_head = "Without a box (00 of 00):\n"
     bullets_room = int(room.tokens * 0.35) if lines else room.tokens
@@ -243,6 +249,12 @@ def _open_items(room: Room) -> Rendered:
     return Rendered(f"{title}\n{text}" if text or total else "", tuple(left))
 
 
+def _most_actions(room: Room) -> int:
+    """Fewer bullets without a box where people use boxes."""
+    boxes = min(len(room.materials.open_items), room.mosts.open_items)
+    return max(room.mosts.actions // 2, room.mosts.actions - boxes // 2)
+
+
 def _decisions(room: Room) -> Rendered:
     materials, branch = room.materials, room.materials.branch.name
     left = []
@@ -274,7 +286,10 @@ def _standing(room: Room) -> Rendered:
     """Rhythm and roles, contacts, rules, leads: each up to its most, as quotes of their notes."""
     materials, mosts = room.materials, room.mosts
     spare = mosts.newest_tokens_without_status - room.used.get("newest", 0)
-    limit = min(room.tokens, mosts.standing_tokens + max(0, int(spare * SPARE)))
+    most_tokens = mosts.standing_tokens + max(0, int(spare * SPARE))
+    if _has_recent_status(materials):
+        most_tokens = mosts.standing_tokens_beside_status
+    limit = min(room.tokens, most_tokens, materials.source_tokens * 2 // 5)
     picked: dict[str, dict[int, str]] = {}
     used = 0
     for kind, most, up_to in (
@@ -316,7 +331,8 @@ def _quoted_lines(path: str, lines: dict[int, str], number: int) -> str:
 
 
 def _topics(room: Room) -> Rendered:
-    room = room._replace(tokens=min(room.tokens, room.mosts.topics_tokens))
+    most = min(room.mosts.topics_tokens, 20 + room.materials.source_tokens // 10)
+    room = room._replace(tokens=min(room.tokens, most))
     return _list(room, room.materials.topics, room.mosts.topics)
 
 
@@ -326,7 +342,8 @@ def _recent(room: Room) -> Rendered:
         f"- {note.date or 'undated'} {marked_line(note.title, note.path)}\n"
         for note in notes[: room.mosts.recent]
     ]
-    kept = take_lines(lines, min(room.tokens, room.mosts.recent_tokens))
+    most = min(room.mosts.recent_tokens, 30 + room.materials.source_tokens // 10)
+    kept = take_lines(lines, min(room.tokens, most))
     text = "".join(lines[:kept])
     return Rendered(f" ({kept} of {len(notes)})\n{text}" if text else "")
 

@@ -10,6 +10,8 @@ from workingset_mcp.index import Index, Snapshot
 from workingset_mcp.index.rows import NoteRow
 from workingset_mcp.items import LABEL_KINDS, STANDING_KINDS
 from workingset_mcp.markdown import split_lines
+from workingset_mcp.note import OVERRIDE_NAME
+from workingset_mcp.settings import Settings
 from workingset_mcp.vault import LeftOut
 
 _WARNED_REASONS = ("conflict copy", "name is not", "folder cannot", "over ")
@@ -21,6 +23,8 @@ class _Opened(Protocol):
     def left_out(self, branch: str | None) -> list[LeftOut]: ...
     @property
     def vault_name(self) -> str: ...
+    @property
+    def settings(self) -> Settings: ...
 
 
 def branch_view(snapshot: Snapshot, opened: _Opened, name: str, today: date) -> Branch:
@@ -38,6 +42,7 @@ def branch_view(snapshot: Snapshot, opened: _Opened, name: str, today: date) -> 
         tokens=tokens_of(snapshot, opened.index, notes),
         lines=lambda note, first, last: lines_of(snapshot, note, first, last),
         override=_override(snapshot, notes, name),
+        override_max_bytes=opened.settings.override_max_bytes,
         left_out=[
             (left.path, left.reason)
             for left in opened.left_out(name)
@@ -83,9 +88,14 @@ def lines_of(snapshot: Snapshot, note: NoteRow, first: int, last: int) -> list[s
 def _override(snapshot: Snapshot, notes: list[NoteRow], branch: str) -> tuple[str, str] | None:
     """The override of the branch folder, else of the vault root."""
     own = next(
-        (n for n in notes if n.kind == "override" and n.path == f"{branch}/override.md"), None
+        (
+            n
+            for n in notes
+            if n.kind == "override" and n.path.lower() == f"{branch}/{OVERRIDE_NAME}".lower()
+        ),
+        None,
     )
     if own is None:
-        root = snapshot.note("override.md")
+        root = snapshot.note(OVERRIDE_NAME)
         own = root if root and root.kind == "override" else None
     return (own.path, snapshot.text(own.id)) if own else None

@@ -66,13 +66,13 @@ def bound(declared: Declared, workspace_of: Callable[[Context[Any]], Workspace])
     context = inspect.Parameter(
         "ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Context[Any]
     )
-    call.__signature__ = signature.replace(parameters=[context, *arguments])
+    call.__dict__["__signature__"] = signature.replace(parameters=[context, *arguments])
     call.__annotations__ = {
         "ctx": Context[Any],
         **{p.name: p.annotation for p in arguments},
         "return": str,
     }
-    del call.__wrapped__  # type: ignore[attr-defined]  # the SDK would look at the unbound function
+    del call.__wrapped__  # the SDK would look at the unbound function
     tool = _StrictTool.from_function(
         call, name=declared.name, title=declared.title, description=declared.description,
         annotations=READ_ONLY, meta=declared.meta or None, structured_output=False,
