@@ -5,6 +5,7 @@ empty folder. What stands between two markers is the file, byte for byte (`\\udc
 Tests see no environment of the person who runs them, and their day is 2026-06-16.
 """
 
+import dataclasses
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -14,10 +15,12 @@ from typing import Any, Protocol
 import hypothesis
 import pytest
 
+from workingset_mcp.items import LABEL_KINDS, STANDING_KINDS
 from workingset_mcp.settings import Settings
 from workingset_mcp.workspace import Workspace
 
 TODAY = "2026-06-16"
+ITEM_KINDS = ("task", *LABEL_KINDS, *STANDING_KINDS)
 _MARKER = re.compile(r"^=== (.+)\n", re.MULTILINE)
 
 MakeVault = Callable[[str], Path]
@@ -45,6 +48,33 @@ def write_vault(root: Path, text: str) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content.encode("utf-8", "surrogateescape"))
     return root
+
+
+def contents_of(workspace: Workspace) -> dict[str, object]:
+    """All that an index holds but for row numbers and file stamps: equal vaults, equal contents."""
+    with workspace.index.snapshot() as snapshot:
+        rows = snapshot.notes()
+        notes = {row.id: row for row in rows}
+        items = [(row.note.path, row.item) for row in snapshot.items(ITEM_KINDS, None, notes)]
+        statuses = [(row.note.path, row.status) for row in snapshot.statuses(None, notes)]
+        return {
+            "paths": sorted(snapshot.known()),
+            "notes": [dataclasses.replace(row, id=0, tokens=None) for row in rows],
+            "texts": {row.path: snapshot.text(row.id) for row in rows},
+            "items": items,
+            "statuses": statuses,
+            "words": list(snapshot.words_between("", "\U0010ffff", 1_000_000)),
+        }
+
+
+def contents_of_fresh(root: Path) -> dict[str, object]:
+    """What an index that is built now, from nothing, holds."""
+    workspace = Workspace(root, in_memory=True)
+    try:
+        workspace.build()
+        return contents_of(workspace)
+    finally:
+        workspace.close()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -329,17 +329,39 @@ def open_(
 @main.command()
 @_vault_options
 @click.argument("branch", required=False)
+@click.option("--query", help="Only sections that hold all these words.")
+@click.option("--since", help="Only what is dated from this day on (or: undated).")
+@click.option("--until", help="Only what is dated up to this day.")
+@click.option("--as-of", help="The state at that day.")
 @click.option("--cursor", help="Where the next page begins, from the page before.")
 @click.option("--budget", type=int, help="Most tokens a page (default 20000).")
 @_json_option
-def full(
-    vault: Path | None, index_dir: str | None, branch: str | None, cursor: str | None,
-    budget: int | None, as_json: bool,
-) -> None:  # fmt: skip
+def full(vault: Path | None, index_dir: str | None, as_json: bool, **asked: Any) -> None:
     """Print every note of BRANCH in date order, in pages."""
     with _opened(vault, index_dir) as workspace:
-        text = workspace.full(branch, cursor=cursor, budget=budget)
-    _print("full", text, as_json=as_json)
+        text = workspace.full(asked.pop("branch"), **asked)
+    _print("full", text, as_json=as_json, found="\nNothing there." not in text)
+
+
+@main.command()
+@_vault_options
+@click.option(
+    "--kind", default="open", help="open, done, decision, owner, note, … (default: open)."
+)
+@click.option("--branch", help="Only this branch.")
+@click.option("--owner", help="Only of this owner.")
+@click.option("--text", help="Only lines with this text.")
+@click.option("--since", help="Only notes dated from this day on.")
+@click.option("--until", help="Only notes dated up to this day.")
+@click.option("--due-before", help="Only what is due before this day.")
+@click.option("--group-by", help="branch, folder, owner, kind, year, month or path.")
+@click.option("--budget", type=int, help="Most tokens (default 3000).")
+@_json_option
+def items(vault: Path | None, index_dir: str | None, as_json: bool, **asked: Any) -> None:
+    """Count and list items, exactly."""
+    with _opened(vault, index_dir) as workspace:
+        text = workspace.items(asked.pop("kind"), **asked)
+    _print("items", text, as_json=as_json, found="\nNone. Counted over" not in text)
 
 
 @main.command()

@@ -66,6 +66,7 @@ class Section:
     headings: tuple[str, ...]
     text: str
     skip: int = 0
+    opens: bool = True  # the first piece of its section
 
 
 @dataclass(slots=True)
@@ -331,9 +332,11 @@ def _pieces(
         if too_long > MOST_SECTION_CHARACTERS and line > piece_first:
             cut = candidate if candidate > piece_first else line
             start = offsets[piece_first - 1]
-            yield Section(piece_first, cut - 1, level, path, text[start : offsets[cut - 1]], skip)
+            opens = piece_first == first
+            piece = text[start : offsets[cut - 1]]
+            yield Section(piece_first, cut - 1, level, path, piece, skip, opens)
             piece_first, candidate, skip = cut, cut, 0
         if _BREAK.match(outline.lines[line - 1]) and outline.kinds[line - 1] != Kind.CODE:
             candidate = line
     start = offsets[piece_first - 1]
-    yield Section(piece_first, last, level, path, text[start:end], skip)
+    yield Section(piece_first, last, level, path, text[start:end], skip, piece_first == first)

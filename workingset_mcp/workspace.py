@@ -13,7 +13,7 @@ from typing import Any
 
 from rapidfuzz import process
 
-from workingset_mcp import history, search, source
+from workingset_mcp import history, listing, search, source
 from workingset_mcp.answer import (
     Draft,
     Limits,
@@ -33,6 +33,7 @@ from workingset_mcp.freshness import FIRST_BUILD_WAIT_SECONDS, Freshness, Progre
 from workingset_mcp.index import Index, Snapshot, Stemmer, index_folder
 from workingset_mcp.markdown import line_ends_kept
 from workingset_mcp.note import OVERRIDE_NAME, decode
+from workingset_mcp.record import Window, record_of
 from workingset_mcp.search.answer import search_draft
 from workingset_mcp.settings import Settings, load_settings, today
 from workingset_mcp.vault import LeftOut, Vault, write_atomically
@@ -240,21 +241,78 @@ class Workspace:
         return self._fitted(compose, budget, limits)
 
     def full(
-        self, branch: str | None = None, *, budget: int | None = None, cursor: str | None = None,
+        self,
+        branch: str | None = None,
+        *,
+        query: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        as_of: str | None = None,
+        budget: int | None = None,
+        cursor: str | None = None,
         limits: Limits | None = None,
-    ) -> str:  # fmt: skip
+    ) -> str:
         """Verbatim notes in date order, in pages. Raises BranchNotFound, ArgumentError."""
         limits = limits or self.limits()
         budget, lowered = checked_budget(
             budget, self.settings.full_budget, LEAST_BUDGET, limits.most_tokens
         )
-        name = self.branch_named(branch) if branch and branch.strip() else None
+        at = day_argument("as_of", as_of)
+        undated = (since or "").strip().lower() == history.UNDATED
+        name = (
+            self.branch_named(branch, gone_is_fine=bool(at)) if branch and branch.strip() else None
+        )
+        window = Window(
+            name,
+            (query or "").strip(),
+            history.UNDATED if undated else day_argument("since", since),
+            day_argument("until", until),
+            at,
+        )
 
         def draft(snapshot: Snapshot, room: int) -> Draft:
-            extracts = history.extracts_of(snapshot, self.index, name)
-            return history.page_draft(extracts, name or self.vault.name, name, cursor, room)
+            record = record_of(snapshot, self.index, self.vault, window)
+            return history.record_draft(record, cursor, self.settings.heavy_limit, room)
 
         return self._answer(name, draft, budget, limits, lowered)
+
+    def items(
+        self,
+        kind: str = "open",
+        *,
+        branch: str | None = None,
+        owner: str | None = None,
+        text: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        due_before: str | None = None,
+        group_by: str | None = None,
+        budget: int | None = None,
+        limits: Limits | None = None,
+    ) -> str:
+        """Exact counts and lists over all notes. Raises BranchNotFound, ArgumentError."""
+        limits = limits or self.limits()
+        budget, lowered = checked_budget(
+            budget, self.settings.items_budget, LEAST_BUDGET, limits.most_tokens
+        )
+        asked = listing.checked(
+            listing.Asked(
+                kind,
+                self.branch_named(branch) if branch and branch.strip() else None,
+                owner or "",
+                text or "",
+                day_argument("since", since),
+                day_argument("until", until),
+                day_argument("due_before", due_before),
+                group_by,
+            )
+        )
+
+        def draft(snapshot: Snapshot, room: int) -> Draft:
+            left_out = self.left_out(asked.branch) if asked.kind == "remark" else ()
+            return listing.list_draft(snapshot, asked, left_out, self.vault.branch_of, room)
+
+        return self._answer(asked.branch, draft, budget, limits, lowered)
 
     @property
     def vault_name(self) -> str:
@@ -273,10 +331,11 @@ class Workspace:
         """Limits from the settings, for a caller that has none of its own."""
         return Limits(max_bytes=self.settings.max_answer_bytes)
 
-    def branch_named(self, given: str) -> str:
+    def branch_named(self, given: str, *, gone_is_fine: bool = False) -> str:
         """The branch a caller means: exact, in another case, or its unique last part.
 
-        Raises BranchNotFound with near matches.
+        `gone_is_fine`: a full name that is no branch today is taken as it is. Raises BranchNotFound
+        with near matches.
         """
         wanted = given.strip().replace("\\", "/").strip("/") or "."
         for attempt in (1, 2):
@@ -295,6 +354,8 @@ class Workspace:
                     return found[0]
             if attempt == 1:
                 self._refresh_all()
+        if gone_is_fine and wanted.partition("/")[2]:
+            return wanted
         several = same or last
         near = several or [
             name for name, score, _ in process.extract(wanted, names, limit=3) if score > 55

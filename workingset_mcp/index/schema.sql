@@ -34,6 +34,7 @@ CREATE TABLE section (
     first_line INTEGER NOT NULL,
     last_line INTEGER NOT NULL,
     level INTEGER NOT NULL,
+    opens INTEGER NOT NULL,       -- whether it begins a section; a further piece of a long one does not
     headings TEXT NOT NULL,       -- heading path, one a line
     date TEXT NOT NULL,           -- of the headings; '' when none is dated
     skip INTEGER NOT NULL,        -- characters of front matter at the beginning of the text

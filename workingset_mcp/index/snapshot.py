@@ -201,6 +201,40 @@ class Snapshot:
         )  # fmt: skip
         return [Hit(*row) for row in rows]
 
+    def matching_sections(self, expression: str, branch: str | None) -> list[tuple[int, int]]:
+        """Every section that matches: (note id, ordinal)."""
+        where, parameters = ("AND n.branch = ?", [branch]) if branch is not None else ("", [])
+        rows = self._all(
+            "SELECT s.note_id, s.ordinal FROM fts JOIN section s ON s.id = fts.rowid"
+            f" JOIN note n ON n.id = s.note_id WHERE fts MATCH ? {where}",
+            expression,
+            *parameters,
+        )
+        return [(row[0], row[1]) for row in rows]
+
+    def section_start(self, note_id: int, ordinal: int) -> int:
+        """Ordinal of the first piece of the section that a piece belongs to."""
+        rows = self._all(
+            "SELECT max(a.ordinal) FROM section a JOIN section b ON b.note_id = a.note_id AND b.ordinal = ?"
+            " WHERE a.note_id = ? AND a.ordinal <= b.ordinal AND (a.ordinal = 0 OR a.opens)",
+            ordinal,
+            note_id,
+        )
+        return int(rows[0][0] or 0)
+
+    def whole_section(self, note_id: int, ordinal: int) -> list[SectionRow]:
+        """All pieces of the section that begins at an ordinal."""
+        rows = self._all(
+            f"SELECT {_SECTION} FROM section WHERE note_id = ? AND ordinal >= ? AND ordinal < coalesce("
+            "(SELECT min(ordinal) FROM section WHERE note_id = ? AND ordinal > ? AND opens), 1 << 60)"
+            " ORDER BY ordinal",
+            note_id,
+            ordinal,
+            note_id,
+            ordinal,
+        )
+        return [_section(row) for row in rows]
+
     def count(self, expression: str, where: str = "", parameters: Sequence[Any] = ()) -> int:
         """How many sections match."""
         if not where:

@@ -405,10 +405,10 @@ class Index:
             headings = "\n".join(" ".join(h.split("\n")) for h in section.headings)
             date = section_date(section.headings)
             section_id = writer.execute(
-                "INSERT INTO section VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO section VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     note_id, ordinal, section.first_line, section.last_line, section.level,
-                    headings, date, section.skip, section.text,
+                    int(section.opens), headings, date, section.skip, section.text,
                 ),
             ).lastrowid  # fmt: skip
             columns = search_columns(
