@@ -4,7 +4,6 @@ The first two passages are large, the next four smaller, then many small ones: a
 reaches rank 20 and deeper. Pure. Not here: the order (`rank`) and the answer around it (`answer`).
 """
 
-import hashlib
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -38,7 +37,6 @@ _REST = Tier(80, 2, 5, 0, 2, 0.10)
 TIERS = (*_FIRST, *_NEXT)
 
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])")
-_LETTERS = re.compile(r"[\W_]+")
 
 
 class Unit(NamedTuple):
@@ -80,15 +78,17 @@ def pack(
     return passages, len(distinct) - len(passages)
 
 
+def _cost(line: str) -> int:
+    """About what a line costs; a passage is counted exactly once it is printed."""
+    return len(line) * 5 // 18 + 2 if line.isascii() else count_tokens(line) + 1
+
+
 def _without_copies(ranked: Sequence[Ranked]) -> Iterator[tuple[Ranked, tuple[str, ...]]]:
     """Each text once: the newest note that holds it, with the others named."""
-    groups: dict[bytes, list[Ranked]] = {}
+    groups: dict[str, list[Ranked]] = {}
     for one in ranked:
-        letters = _LETTERS.sub("", one.section.text[one.section.skip :].lower())
-        key = hashlib.md5(letters.encode("utf-8", "replace"), usedforsecurity=False).digest()
-        groups.setdefault(key if len(letters) > 40 else str(one.section.id).encode(), []).append(
-            one
-        )
+        letters = "".join(one.section.text[one.section.skip :].lower().split())
+        groups.setdefault(letters if len(letters) > 40 else str(one.section.id), []).append(one)
     for group in groups.values():
         shown = max(group, key=lambda r: (r.note.date, r.score))
         copies = (f"{r.note.path}:{r.section.first_line}" for r in group if r is not shown)
@@ -106,7 +106,7 @@ def _passage(
     room = cap - count_tokens(head) - 12
     if room < 10:
         return None
-    costs = [count_tokens(unit.text) + 1 for unit in units]
+    costs = [_cost(unit.text) for unit in units]
     whole = tier.whole_tokens * (0.7 if tight else 1.0)
     if sum(costs) <= min(whole, room):
         chosen = list(range(len(units)))

@@ -14,6 +14,7 @@ from workingset_mcp.dates import find_dates
 from workingset_mcp.index.rows import CJK_RUN
 
 MOST_CONCEPTS = 64
+ALSO_WEIGHT = 0.8
 MOST_QUERY_CHARACTERS = 10_000
 
 STOP_WORDS = frozenset(
@@ -479,6 +480,7 @@ _SPACE = re.compile(r"\s+")
 _OUTER = " \t\"“”„«»‹›「」『』（）()[]{}<>,;:!?¿¡…*~`|=^'’‘.。、，！？；：-–—/\\&_"
 _POSSESSIVE = re.compile(r"['’]s$", re.IGNORECASE)
 _ELISION = re.compile(r"^(?:[ldjmnstc]|qu)['’](?=\w{2})", re.IGNORECASE)
+_HANGUL = re.compile(r"[\uac00-\ud7af]+")
 _SYMBOLS = re.compile(r"[+#%$€@&]|^\.")
 _ACCENT = re.compile(r"[\u00c0-\u024f\u0300-\u036f\u0370-\u03ff\u0400-\u045f\u1e00-\u1fff]")
 _QUOTED = re.compile(r'["“”„]([^"“”„]{2,200})["“”]')
@@ -508,11 +510,12 @@ class Query:
     dates: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
     named: tuple[str, ...] = field(default=())
+    cjk_words: tuple[str, ...] = ()  # CJK stretches of the question that read as words
 
 
 def parse_query(
     text: str, *, also: Sequence[str] = (), glossary: Mapping[str, Sequence[str]] | None = None,
-    also_weight: float = 1.0, glossary_weight: float = 0.6,
+    also_weight: float = ALSO_WEIGHT, glossary_weight: float = 0.6,
 ) -> Query:  # fmt: skip
     """Concepts of a question, of the words a caller added, and of the glossary's."""
     text = _clean(text)
@@ -534,7 +537,14 @@ def parse_query(
         for at, concept in enumerate(found.values())
         if at < MOST_CONCEPTS
     )
-    return Query(text, concepts, tuple(dict.fromkeys(dates)), tuple(also), tuple(named))
+    return Query(
+        text,
+        concepts,
+        tuple(dict.fromkeys(dates)),
+        tuple(also),
+        tuple(named),
+        tuple(dict.fromkeys(_cjk_words(text))),
+    )
 
 
 def fold(text: str) -> str:
@@ -628,6 +638,16 @@ def _cjk_concepts(token: str, weight: float, *, keep_stop_words: bool) -> Iterat
     for run in runs:
         if len(run) == 1 and (keep_stop_words or run not in _CJK_FUNCTION):
             yield Concept(run, "cjk", f'cjk : "{run}" *', (run,), "", weight)
+
+
+def _cjk_words(text: str) -> Iterator[str]:
+    """Runs of Hangul as they stand; runs of Han and Kana cut at their function characters."""
+    for run in CJK_RUN.findall(text):
+        if len(run) > 1 and _HANGUL.fullmatch(run):
+            yield run
+        elif len(run) > 1:
+            parts = "".join(" " if c in _CJK_FUNCTION else c for c in run).split()
+            yield from (part for part in parts if len(part) > 1)
 
 
 def _date_concept(text: str, value: str, weight: float) -> Concept:

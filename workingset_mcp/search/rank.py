@@ -92,6 +92,9 @@ def rank(query: Query, snapshot: Snapshot, stemmer: Stemmer, limits: Filter) -> 
         for w in weighed
         if not w.frequency and w.concept.kind == "word" and w.concept.own
     )  # fmt: skip
+    absent += tuple(
+        (word, ()) for word in query.cjk_words if not _holds(word, snapshot, where, parameters)
+    )
     if not present:
         return Ranking((), tuple(weighed), absent, weak=False, matched_notes=0)
     hits = snapshot.match(_expression(present), MATCHED, where, parameters)
@@ -113,6 +116,12 @@ def rank(query: Query, snapshot: Snapshot, stemmer: Stemmer, limits: Filter) -> 
         ranked.append(_rerank(base, section, note, present, query, stemmer))
     ranked.sort(key=lambda r: (-r.score, r.section.id))
     return Ranking(tuple(ranked), tuple(weighed), absent, _is_weak(ranked, weighed), len(of_note))
+
+
+def _holds(word: str, snapshot: Snapshot, where: str, parameters: Sequence[Any]) -> bool:
+    """Whether a CJK word stands somewhere within the limits."""
+    pairs = " ".join(word[at : at + 2] for at in range(len(word) - 1))
+    return bool(snapshot.match(f'cjk : "{pairs}"', 1, where, parameters))
 
 
 def _weigh(
