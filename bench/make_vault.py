@@ -39,6 +39,7 @@ class Plan:
     def __init__(self, prose: Prose, notes: int) -> None:
         self.prose = prose
         self.notes: list[Planned] = []
+        self._names: set[str] = set()
         self._add_projects(int(notes * SHARES["projects"]))
         self._add_wiki(int(notes * SHARES["wiki"]))
         self._add_log(int(notes * SHARES["log"]))
@@ -86,16 +87,23 @@ class Plan:
                 folder = f"projects/{name.lower().replace(' ', '-')}"
                 self._add(f"{folder}/index.md", "index", name, day)
             elif number % 3 == 0:
-                self._add(f"{folder}/{day.isoformat()}-steering-{number}.md", "meeting", name, day)
+                path = f"{folder}/{day.isoformat()}-{self._name()}.md"
+                self._add(path, "meeting", name, day)
             else:
-                word = self.prose.words(1)[0]
-                self._add(f"{folder}/{word}-{number}.md", "project", name, day)
+                self._add(f"{folder}/{self._name()}.md", "project", name, day)
+
+    def _name(self) -> str:
+        """Some words that name no other note; never a number, which might be read as a year."""
+        name = "-".join(self.prose.words(2))
+        while name in self._names:
+            name += f"-{self.prose.words(1)[0]}"
+        self._names.add(name)
+        return name
 
     def _add_wiki(self, count: int) -> None:
         for number in range(count):
-            topic, word = WIKI_TOPICS[number % len(WIKI_TOPICS)], self.prose.words(1)[0]
-            day = self.prose.day_near(NEWEST_DAY, 1_500, 0)
-            self._add(f"wiki/{topic}/{word}-{number}.md", "wiki", "", day)
+            topic = WIKI_TOPICS[number % len(WIKI_TOPICS)]
+            self._add(f"wiki/{topic}/{self._name()}.md", "wiki", "", NEWEST_DAY)
 
     def _add_log(self, count: int) -> None:
         for number in range(count):

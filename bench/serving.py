@@ -52,7 +52,7 @@ POLL_SECONDS = 0.005
 SAVE_DEADLINE_SECONDS = 20.0
 BRANCH_NOTES = 50  # briefs are asked of the branches nearest to this size
 EMPTY_SERVER = [sys.executable, str(Path(__file__).with_name("empty_server.py"))]
-_WORD = re.compile(r"[a-zäöüß]{4,}")
+_WORD = re.compile(r"(?<!\w)[a-zäöüß]{4,}(?!\w)")
 
 Asked = tuple[str, Arguments]  # a tool and its arguments
 

@@ -15,9 +15,9 @@ from typing import Any
 import click
 
 from workingset_mcp import __version__
-from workingset_mcp.errors import WorkingsetError
+from workingset_mcp.errors import OverrideTooLarge, WorkingsetError
 from workingset_mcp.settings import load_settings, settings_home
-from workingset_mcp.vault import write_atomically
+from workingset_mcp.vault import Vault, write_atomically
 from workingset_mcp.workspace import Workspace, brief_text
 
 JSON_SCHEMA_VERSION = 1
@@ -362,6 +362,117 @@ def items(vault: Path | None, index_dir: str | None, as_json: bool, **asked: Any
     with _opened(vault, index_dir) as workspace:
         text = workspace.items(asked.pop("kind"), **asked)
     _print("items", text, as_json=as_json, found="\nNone. Counted over" not in text)
+
+
+@main.command()
+@_vault_options
+@click.option("--format", "shape", type=click.Choice(["text", "json", "github"]), default="text")
+@click.option("--strict", is_flag=True, help="Warnings fail too.")
+def check(vault: Path | None, index_dir: str | None, shape: str, strict: bool) -> None:
+    """Lint the vault: overrides, briefs, statuses, links, and the questions it must answer."""
+    from workingset_mcp.check import RULES, check_vault
+
+    with _opened(vault, index_dir) as workspace:
+        names = workspace.branches()
+        with _progress("checking", len(names)) as advance:
+            findings = list(check_vault(workspace, advance))
+    why = {rule.code: rule.why for rule in RULES}
+    if shape == "json":
+        _print("check", "", as_json=True, findings=[finding._asdict() for finding in findings])
+    for finding in findings if shape != "json" else ():
+        place = f"{finding.path}:{finding.line}" if finding.line else finding.path
+        if shape == "github":
+            line = f",line={finding.line}" if finding.line else ""
+            text = f"{finding.message}. {finding.fix}".replace("%", "%25").replace("\n", "%0A")
+            click.echo(
+                f"::{finding.severity} file={finding.path}{line},title={finding.code}::{text}"
+            )
+        else:
+            click.echo(f"{place}: {finding.code} {finding.severity}: {finding.message}")
+            click.echo(f"    why: {why[finding.code]}; fix: {finding.fix}")
+    errors = sum(finding.severity == "error" for finding in findings)
+    click.echo(f"{errors} errors, {len(findings) - errors} warnings", err=True)
+    if errors or (strict and findings):
+        click.get_current_context().exit(1)
+
+
+@main.group()
+def hook() -> None:
+    """Inject context into a client's session (used by the client's hooks)."""
+
+
+def _hook_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    command = click.option("--branch", help="The branch (default: that of the client's folder).")(
+        command
+    )
+    clients = ["claude", "codex", "gemini", "vscode", "copilot", "cursor"]
+    return click.option("--client", type=click.Choice(clients), default="claude")(command)
+
+
+@hook.command(name="session-start")
+@_vault_options
+@_hook_options
+@click.option("--max-bytes", type=int, default=9_500, help="Most bytes of the output.")
+@click.option("--full", is_flag=True, help="The whole branch, whatever its size.")
+def session_start(
+    vault: Path | None,
+    index_dir: str | None,
+    client: str,
+    branch: str | None,
+    max_bytes: int,
+    full: bool,
+) -> None:
+    """Print context for a session that starts, resumes or was compacted."""
+    from workingset_mcp import hook as hooks
+
+    def printed(workspace: Workspace, name: str | None) -> str:
+        if full and name:
+            return hooks.CLIENTS[client](hooks.full_text(workspace, name))
+        return hooks.session_start(workspace, name, max_bytes, client)
+
+    _run_hook(vault, index_dir, branch, printed)
+
+
+@hook.command(name="pre-compact")
+@_vault_options
+@_hook_options
+def pre_compact(vault: Path | None, index_dir: str | None, client: str, branch: str | None) -> None:
+    """Print what a compaction should keep, for the one client that reads it."""
+    from workingset_mcp import hook as hooks
+
+    if client == "claude":
+        _run_hook(vault, index_dir, branch, lambda ws, name: "\n".join(hooks.keep_lines(ws, name)))
+
+
+def _run_hook(
+    vault: Path | None,
+    index_dir: str | None,
+    branch: str | None,
+    printed: Callable[[Workspace, str | None], str],
+) -> None:
+    """Never stop a session: whatever fails is one line on stderr, but an override over its cap."""
+    from workingset_mcp import hook as hooks
+
+    try:
+        payload = hooks.read_payload(
+            b"" if sys.stdin.isatty() else sys.stdin.buffer.read(1_000_000)
+        )
+        root = vault or settings_home(Path(payload.cwd) if payload.cwd else Path.cwd())
+        settings = load_settings(root, {"index_dir": index_dir})
+        name = hooks.branch_for(Vault(root, settings), branch, payload)
+        workspace = hooks.opened_for_hook(root, settings, name)
+        try:
+            text = printed(workspace, name)
+        finally:
+            workspace.close()
+    except OverrideTooLarge as error:
+        click.echo(f"Error: {error}", err=True)
+        click.get_current_context().exit(1)
+    except Exception as error:  # noqa: BLE001  # a hook must not stop the session it serves
+        click.echo(f"workingset hook: {error}", err=True)
+        return
+    if text:
+        click.echo(text)
 
 
 @main.command()

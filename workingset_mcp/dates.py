@@ -10,10 +10,12 @@ days gets no value.
 from __future__ import annotations
 
 import datetime
+from calendar import monthrange
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal, TypeAlias
 
 Order: TypeAlias = Literal["dmy", "mdy"]
@@ -130,6 +132,7 @@ FORMS: tuple[tuple[str, str], ...] = (
 )
 
 
+@cache
 def _compile(*, year_given: bool) -> tuple[re.Pattern[str], dict[int, list[str]]]:
     """Join the forms; return, by the index of a form's outermost group, what its groups hold."""
     roles, index = {}, 1
@@ -145,7 +148,6 @@ def _compile(*, year_given: bool) -> tuple[re.Pattern[str], dict[int, list[str]]
     return re.compile(f"{numbers_first}|{names_first}"), roles
 
 
-_WITH_YEAR, _YEAR_GIVEN = _compile(year_given=False), _compile(year_given=True)
 # What every form with a year holds; it spares most texts the long pattern.
 _HINT = re.compile(
     rf"[0-9'\u2018\u2019](?:(?<=2)0[0-9]{{2}}|(?<=1)99[0-9]|(?<=['\u2018\u2019])[0-9]{{2}}"
@@ -199,7 +201,7 @@ def find_dates(
     if not (_HINT if year is None else _DIGIT).search(text):
         return []
     found = []
-    pattern, roles = _WITH_YEAR if year is None else _YEAR_GIVEN
+    pattern, roles = _compile(year_given=year is not None)
     lowered = text.lower()
     if len(lowered) != len(text):  # one letter grows; offsets must stay true
         lowered = text.replace("\u0130", "I").lower()
@@ -347,3 +349,12 @@ def date_words(value: str) -> str:
     if day:
         return f"d{year}{month}{day} d{year}{month} {name} {int(day)} {year}"
     return f"d{year}{month} {name} {year}" if month else f"d{year}"
+
+
+def last_day(value: str) -> str:
+    """The last day that an ISO date of any precision can mean."""
+    if len(value) == 4:
+        return f"{value}-12-31"
+    if len(value) == 7:
+        return f"{value}-{monthrange(int(value[:4]), int(value[5:]))[1]}"
+    return value

@@ -8,6 +8,7 @@
     │   ├── NoteNotFound       no note at that path; carries near matches
     │   └── PathRefused        outside the vault, hidden, ignored, not a note, unreadable
     ├── BranchNotFound         no such branch; carries near matches
+    ├── OverrideTooLarge       an override over its cap: nothing is injected       (CLI exit 1)
     └── IndexUnavailable       no FTS5, nowhere to keep an index                  (CLI exit 3)
 
 Anything else that is raised is a bug: logged, and masked before it reaches a client.
@@ -64,6 +65,12 @@ class PathRefused(VaultError):
 
 class BranchNotFound(WorkingsetError):
     """No branch has that name."""
+
+    exit_code = 1
+
+
+class OverrideTooLarge(WorkingsetError):
+    """An override is over its cap; it is never cut silently."""
 
     exit_code = 1
 

@@ -17,6 +17,7 @@ import anyio
 import anyio.to_thread
 from watchfiles import Change, awatch
 
+from workingset_mcp.dates import date_of_path
 from workingset_mcp.index import Index
 from workingset_mcp.index.rows import Known, Parsed
 from workingset_mcp.note import parse_note, text_digest, unreadable_note
@@ -141,6 +142,21 @@ class Freshness:
             self._mark_built()
         return finished
 
+    def take_newest(self, branch: str, most_bytes: int) -> None:
+        """Read the newest notes of a branch, up to so many bytes, where there is no time for all."""
+        with self._lock:
+            disk = self.vault.walk(branch).files
+            order = sorted(
+                disk, key=lambda path: (_day_in(path), disk[path].mtime_ns), reverse=True
+            )
+            chosen: list[str] = []
+            left = most_bytes
+            for path in order:
+                left -= disk[path].size
+                if left >= 0 or not chosen:
+                    chosen.append(path)
+            self._apply_batch(chosen, (), disk)
+
     def is_current(self, branch: str | None = None) -> bool:
         """Whether the index equals the disk over a scope right now (nothing is read)."""
         with self._lock:
@@ -187,6 +203,10 @@ class Freshness:
     def wait_until_built(self, seconds: float = FIRST_BUILD_WAIT_SECONDS) -> bool:
         """Wait for the first full build; False when it takes longer."""
         return self.built.wait(seconds)
+
+    def state_token(self) -> object:
+        """A value that changes with the index: for keeping what was derived from it."""
+        return self.index.data_version()
 
     def knows_below(self, folder: str) -> bool:
         """Whether the index knows a note below this folder."""
@@ -268,6 +288,8 @@ class Freshness:
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             return None
         except OSError as error:
+            if known and known.fingerprint == seen and not known.digest:
+                return Known(seen, read_ns, b"")  # still unreadable, as known
             note = unreadable_note(path, f"cannot be read: {error.strerror or 'refused'}")
             return Parsed(note, branch, seen, read_ns, b"")
         digest = text_digest(raw)
@@ -290,6 +312,11 @@ class Freshness:
         if branch is not None:
             return self._known.get(branch, {})
         return {path: known for part in self._known.values() for path, known in part.items()}
+
+
+def _day_in(path: str) -> str:
+    found = date_of_path(path)
+    return found[0] if found else ""
 
 
 @dataclass(slots=True)

@@ -46,6 +46,7 @@ _NOTHING = re.compile(
     re.IGNORECASE,
 )
 _COMMENT_IN_LINE = re.compile(r"[ \t]*(?:<!--.*|%%.*)$")
+_BLOCK_ID = re.compile(r"[ \t]+\^[A-Za-z0-9-]{1,64}$")  # a mark of the editor, not of the text
 _BLANKS_AND_EMPHASIS = re.compile(r"[\s*_`]+")
 
 
@@ -249,7 +250,9 @@ def _inside_list(outline: Outline, line: int) -> bool:
 
 
 def _without_comment(text: str) -> str:
-    return _COMMENT_IN_LINE.sub("", text) if "<!--" in text or "%%" in text else text
+    if "<!--" in text or "%%" in text:
+        text = _COMMENT_IN_LINE.sub("", text)
+    return _BLOCK_ID.sub("", text) if "^" in text else text
 
 
 def _labelled(outline: Outline, patterns: Patterns) -> Iterator[Item]:

@@ -11,6 +11,7 @@ from functools import partial
 from workingset_mcp.answer import counted
 from workingset_mcp.budget import count_tokens
 from workingset_mcp.counting import tokens_of
+from workingset_mcp.dates import last_day
 from workingset_mcp.gitlog import Commit, Committed, notes_at, texts_of
 from workingset_mcp.history import UNDATED, Extract, Record
 from workingset_mcp.index import Index, Snapshot
@@ -151,7 +152,7 @@ def _record_at(
     snapshot: Snapshot, index: Index, vault: Vault, window: Window, subject: str
 ) -> Record:
     """The state at a day: as committed, else what is dated up to it."""
-    day = _last_day(window.as_of)
+    day = last_day(window.as_of)
     subject = f"{subject} as of {window.as_of}"
     commit = notes_at(vault.root, day)
     if not commit.reason:
@@ -189,7 +190,7 @@ def _parts_up_to(
     found = []
     for note in notes:
         units = [unit for unit in note.units if unit.date]
-        if note.date and _last_day(note.date) <= day and len(units) < 2:
+        if note.date and last_day(note.date) <= day and len(units) < 2:
             text = snapshot.text(note.id)
             found.append(
                 Extract(
@@ -241,7 +242,7 @@ def _committed_record(
         )
     extracts.sort(key=lambda extract: (extract.date, extract.path))
     notices = [f"as committed on {commit.day} ({commit.name[:10]})"]
-    day = _last_day(window.as_of)
+    day = last_day(window.as_of)
     newest = _newest_status(statuses, day)
     if newest:
         notices.append(_status_notice(newest[1].path, newest[0]))
@@ -259,8 +260,3 @@ def _newest_status(
 
 def _status_notice(path: str, status: StatusBlock) -> str:
     return f"newest status then: {status.heading} · {path}:{status.line}-{status.last_line}"
-
-
-def _last_day(value: str) -> str:
-    """The last day that a date of any precision can mean."""
-    return value if len(value) == 10 else f"{value}-12-31" if len(value) == 4 else f"{value}-31"

@@ -6,7 +6,6 @@ wins over the defaults below. Nothing else in the package reads the environment.
 
 import hashlib
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, date, datetime
@@ -98,6 +97,8 @@ def load_settings(vault: Path, flags: Mapping[str, Any] | None = None) -> Settin
     chosen: dict[str, Any] = {}
     path = vault / SETTINGS_FILE
     if path.is_file():
+        import tomllib  # 30 ms, for the few vaults that have such a file
+
         try:
             chosen = tomllib.loads(path.read_text(encoding="utf-8-sig"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:

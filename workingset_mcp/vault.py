@@ -10,15 +10,17 @@ import re
 import stat
 import tempfile
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from pathspec import GitIgnoreSpec
 
 from workingset_mcp.errors import NoteNotFound, PathRefused, VaultNotFound
 from workingset_mcp.settings import SETTINGS_FILE, Settings
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 NOTE_SUFFIXES = (".md", ".markdown", ".mdx")
 LEFT_OUT_FOLDERS = frozenset({"node_modules", "venv", "__pycache__", "dist", "build"})
@@ -30,6 +32,7 @@ CONFLICT_COPY = re.compile(
     re.IGNORECASE,
 )
 EDITOR_TEMPORARY = re.compile(r"^~\$|^#.*#$|~$|\.tmp\.(?:md|markdown|mdx)$", re.IGNORECASE)
+Rules: TypeAlias = "tuple[tuple[str, GitIgnoreSpec], ...]"  # folder with a slash, its rules
 _IGNORE_FILE = ".gitignore"
 _LINES_BEHIND = re.compile(r"^(?P<path>.+?):(?P<lines>\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*)$")
 _CONTROL = re.compile("[\x00-\x1f\x7f\x85\u2028\u2029]")
@@ -77,7 +80,7 @@ class Vault:
             )
         self.settings = settings or Settings()
         self.name = self.root.name or "vault"
-        self._own_rules = GitIgnoreSpec.from_lines(self.settings.ignore)
+        self._own_rules = _ignore_spec(self.settings.ignore) if self.settings.ignore else None
         self._rules: dict[str, tuple[Fingerprint, GitIgnoreSpec]] = {}
         self._ignored: dict[str, bool] = {}
 
@@ -175,7 +178,7 @@ class Vault:
         return branch, "/" in branch or branch not in self.settings.carriers
 
     def _walk_folder(
-        self, folder: str, prefix: str, rules: tuple[tuple[str, GitIgnoreSpec], ...], found: Walk,
+        self, folder: str, prefix: str, rules: Rules, found: Walk,
         *, deep: bool, branch: str | None,
     ) -> None:  # fmt: skip
         try:
@@ -202,7 +205,7 @@ class Vault:
 
     def _take(
         self, entry: "os.DirEntry[str]", name: str, path: str,
-        rules: tuple[tuple[str, GitIgnoreSpec], ...], found: Walk,
+        rules: Rules, found: Walk,
     ) -> None:  # fmt: skip
         if name.startswith(".") or EDITOR_TEMPORARY.search(name):
             return
@@ -230,9 +233,7 @@ class Vault:
         if not name.startswith(".") and name not in LEFT_OUT_FOLDERS:
             found.left_out.append(LeftOut(_printable(path), "link"))
 
-    def _why_folder_is_out(
-        self, name: str, path: str, rules: tuple[tuple[str, GitIgnoreSpec], ...]
-    ) -> str:
+    def _why_folder_is_out(self, name: str, path: str, rules: Rules) -> str:
         if name.startswith("."):
             return "hidden"
         if name in LEFT_OUT_FOLDERS:
@@ -242,9 +243,9 @@ class Vault:
         return ""
 
     def _rules_in(
-        self, folder: str, prefix: str, rules: tuple[tuple[str, GitIgnoreSpec], ...],
+        self, folder: str, prefix: str, rules: Rules,
         listed: "list[os.DirEntry[str]]",
-    ) -> tuple[tuple[str, GitIgnoreSpec], ...]:  # fmt: skip
+    ) -> Rules:  # fmt: skip
         """The ignore rules that hold inside a folder: those above it, and its own file's."""
         if not self.settings.respect_gitignore:
             return rules
@@ -256,24 +257,22 @@ class Vault:
         spec = self._spec_of(Path(own.path), prefix)
         return (*rules, (f"{prefix}/" if prefix else "", spec)) if spec else rules
 
-    def _spec_of(self, file: Path, prefix: str) -> GitIgnoreSpec | None:
+    def _spec_of(self, file: Path, prefix: str) -> "GitIgnoreSpec | None":
         try:
             seen = fingerprint_of(file.lstat())
             known = self._rules.get(prefix)
             if known and known[0] == seen:
                 return known[1]
-            spec = GitIgnoreSpec.from_lines(
-                file.read_text(encoding="utf-8", errors="replace").splitlines()
-            )
+            spec = _ignore_spec(file.read_text(encoding="utf-8", errors="replace").splitlines())
         except (OSError, ValueError):
             return None
         self._rules[prefix] = (seen, spec)
         self._ignored.clear()
         return spec
 
-    def _rules_above(self, start: str) -> tuple[tuple[str, GitIgnoreSpec], ...]:
-        rules: tuple[tuple[str, GitIgnoreSpec], ...] = ()
-        if self.settings.ignore:
+    def _rules_above(self, start: str) -> Rules:
+        rules: Rules = ()
+        if self._own_rules:
             rules = (("", self._own_rules),)
         if start and self.settings.respect_gitignore:
             for above in _folders_above(start):
@@ -282,11 +281,11 @@ class Vault:
                     rules = (*rules, (f"{above}/" if above else "", spec))
         return rules
 
-    def _is_ignored(self, path: str, rules: tuple[tuple[str, GitIgnoreSpec], ...]) -> bool:
+    def _is_ignored(self, path: str, rules: Rules) -> bool:
         """Whether the deepest rule that speaks of this path says no; own settings always win."""
         known = self._ignored.get(path)
         if known is None:
-            known = bool(self.settings.ignore) and self._own_rules.match_file(path)
+            known = self._own_rules is not None and self._own_rules.match_file(path)
             for base, spec in reversed(rules) if not known else ():
                 included = spec.check_file(path[len(base) :]).include
                 if included is not None:
@@ -390,6 +389,12 @@ def write_atomically(file: Path, text: str) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def _ignore_spec(lines: Iterable[str]) -> "GitIgnoreSpec":
+    from pathspec import GitIgnoreSpec  # 30 ms, for vaults that have ignore rules
+
+    return GitIgnoreSpec.from_lines(lines)
 
 
 def fingerprint_of(found: os.stat_result) -> Fingerprint:

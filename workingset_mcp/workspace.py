@@ -23,7 +23,7 @@ from workingset_mcp.answer import (
     put_together,
     shown_warnings,
 )
-from workingset_mcp.brief import Brief, make_brief, make_overview, read_materials
+from workingset_mcp.brief import Brief, Materials, make_brief, make_overview, read_materials
 from workingset_mcp.brief.view import branch_view, overview_lines
 from workingset_mcp.budget import LEAST_BRIEF_BUDGET, LEAST_BUDGET, count_tokens
 from workingset_mcp.counting import count_notes, tokens_of
@@ -145,6 +145,22 @@ class Workspace:
             return Draft(f"{name} · brief", made.text, made.warnings)
 
         return self._answer(name, draft, budget, limits, lowered)
+
+    def materials(self, branch: str | None) -> Materials:
+        """What a brief of a branch would be made from, without counting a token.
+
+        Without a branch: only what holds for the whole vault (the root's override).
+        """
+        self.freshness.refresh_paths((OVERRIDE_NAME,))
+        with self.index.snapshot() as snapshot:
+            view = branch_view(snapshot, self, branch or "", today(), counted=False)
+            made = read_materials(view)
+            made.status_lines = tuple(
+                view.lines(made.status.note, made.status.status.line, made.status.status.last_line)
+                if made.status
+                else ()
+            )
+        return made
 
     def brief_numbers(self, branch: str, budget: int | None = None) -> tuple[int, int, int]:
         """Notes and source tokens of a branch, and tokens of its brief."""
@@ -339,10 +355,13 @@ class Workspace:
         """
         wanted = given.strip().replace("\\", "/").strip("/") or "."
         for attempt in (1, 2):
-            if self._may_be_folder(wanted):
-                self.freshness.refresh(wanted, deadline=time.monotonic() + FIRST_BUILD_WAIT_SECONDS)
             with self.index.snapshot() as snapshot:
                 names = snapshot.branch_names()
+            if wanted in names or self._may_be_folder(wanted):
+                deadline = time.monotonic() + FIRST_BUILD_WAIT_SECONDS
+                self.freshness.refresh(wanted, deadline=deadline)
+                with self.index.snapshot() as snapshot:
+                    names = snapshot.branch_names()
             if wanted in names:
                 return wanted
             same = [name for name in names if name.casefold() == wanted.casefold()]
@@ -365,25 +384,28 @@ class Workspace:
         raise BranchNotFound(f"{given[:80]!r} {about}.", hint)
 
     def _answer(
-        self, scope: str | None, draft: Callable[[Snapshot, int], Draft], budget: int, limits: Limits,
+        self,
+        scope: str | None,
+        draft: Callable[[Snapshot, int], Draft],
+        budget: int,
+        limits: Limits,
         lowered: str,
-    ) -> str:  # fmt: skip
+    ) -> str:
         """Compose over a scope that equals the disk before and after."""
-        text = ""
-        for attempt in range(1, ROUNDS + 1):
+        state = ""
+        for attempt in range(ROUNDS + 1):
             finished = self._refresh_scope(scope)
             with self.index.snapshot() as snapshot:
-                behind = attempt == ROUNDS and finished
-                text = self._fitted(
-                    lambda room: self._put(draft(snapshot, room - _HEAD_TOKENS), budget, lowered, room),
-                    budget, limits,
-                )  # fmt: skip
-            if not finished or self.freshness.is_current(scope):
-                return text
-            if behind:
-                return text.replace(
-                    "· index current\n", "· index behind: the vault keeps changing\n", 1
-                )
+
+                def compose(room: int, snapshot: Snapshot = snapshot, state: str = state) -> str:
+                    made = draft(snapshot, room - _HEAD_TOKENS)
+                    return self._put(made, budget, lowered, room, state)
+
+                text = self._fitted(compose, budget, limits)
+            if not finished or state or self.freshness.is_current(scope):
+                break
+            if attempt == ROUNDS - 1:
+                state = "index behind: the vault keeps changing"
         return text
 
     def _quick_answer(
@@ -406,7 +428,7 @@ class Workspace:
                 return text
         return self._answer(None, draft, budget, limits, lowered)
 
-    def _put(self, draft: Draft, budget: int, lowered: str, room: int) -> str:
+    def _put(self, draft: Draft, budget: int, lowered: str, room: int, state: str = "") -> str:
         warnings = shown_warnings(draft.warnings, tight=room < 1_500)
         if lowered:
             warnings.insert(0, lowered)

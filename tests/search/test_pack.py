@@ -57,7 +57,7 @@ class Answer:
 
 
 def read_answer(text: str) -> Answer:
-    """Read a search answer by its printed shapes alone; every line must be one that it knows."""
+    """Read a search answer by its printed shapes alone."""
     header, *lines = text.removesuffix("\n").split("\n")
     matched = _HEADER.fullmatch(header)
     assert matched, header
@@ -143,13 +143,13 @@ def test_a_short_section_is_shown_whole_without_its_heading_and_blank_edges(
     open_vault: OpenVault,
 ) -> None:
     workspace = open_vault(
-        "=== cust/acme/kiln.md\n# Kiln\n\n## Harbour\n\n\nThe crane is old.\n\n  It needs oil.\n\n\n\n"
-        "## Next\n\nNothing.\n"
+        "=== cust/acme/kiln.md\n# Kiln\n\n## Harbour\n\n\nThe crane is old.\n\n  It needs oil.\n"
+        "\n\n\n## Next\n\nNothing.\n"
     )
     (run,) = read_answer(workspace.search("crane")).runs
     assert (run.path, run.first, run.last) == ("cust/acme/kiln.md", 6, 8)
     assert run.lines == ("The crane is old.", "", "  It needs oil.")
-    assert run.about == " · Kiln › Harbour" or run.about == " · Kiln · Harbour"
+    assert run.about == " · Kiln · Harbour"
 
 
 @pytest.mark.parametrize(
@@ -220,10 +220,13 @@ def test_a_note_that_is_only_a_heading_is_named(open_vault: OpenVault) -> None:
 
 
 def test_blanks_cut_from_the_front_of_a_line_are_said(open_vault: OpenVault) -> None:
-    line = "|" + " " * 1_300 + "the gondola stands here" + " " * 1_300 + "|"
-    padded = " " * 1_300 + "\tthe funicular stands there"
-    workspace = open_vault(f"=== cust/acme/kiln.md\n# A\n\n{line}\n\n# B\n\ntext\n\n{padded}\n")
-    for word in ("gondola", "funicular"):
+    blanks = " " * 1_300
+    workspace = open_vault(
+        f"=== cust/acme/kiln.md\n# A\n\n|{blanks}the gondola stands here{blanks}|\n\n"
+        f"# B\n\n{blanks}the funicular stands here\n\n"
+        f"# C\n\ntext\n\n{blanks}the zeppelin stands here\n"
+    )
+    for word in ("gondola", "funicular", "zeppelin"):
         for run in read_answer(workspace.search(word)).runs:
             kept = lines_of(workspace.vault.root / run.path)[run.first - 1 : run.last]
             assert run.is_cut or list(run.lines) == kept
@@ -298,7 +301,7 @@ def test_long_names_do_not_push_the_passage_out(
 @pytest.mark.parametrize("budget", BUDGETS)
 def test_absent_words_leave_room_for_a_passage(open_vault: OpenVault, budget: int) -> None:
     workspace = open_vault(sixty_sections())
-    absent = " ".join(f"unheard{number}word" + "x" * 30 for number in range(12))
+    absent = "zeppelin aqueduct trombone saffron lighthouse meridian obelisk pergola quarry rotunda"
     text = workspace.search(f"harbour crane {absent}", budget=budget)
     assert exact_tokens(text) <= budget
     assert read_answer(text).passages >= 1

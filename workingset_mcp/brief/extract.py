@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from functools import cached_property
 
+from workingset_mcp.dates import last_day
 from workingset_mcp.index.rows import ItemRow, NoteRow, StatusRow
 from workingset_mcp.items import DONE_STATES, LABEL_KINDS, OPEN_STATES, STANDING_KINDS, Item, folded
 from workingset_mcp.note import Remark, line_digest
@@ -94,6 +95,7 @@ class Materials:
     recent: list[NoteRow] = field(default_factory=list)
     units: list[NewUnit] = field(default_factory=list)
     override: tuple[str, str] | None = None
+    status_lines: tuple[str, ...] = ()  # of the status block, where they are wanted apart
     warnings: list[str] = field(default_factory=list)
     repeats: "Repeats | None" = None
     listed: set[tuple[str, int]] = field(default_factory=set)  # (path, line) of boxes and labels
@@ -129,7 +131,7 @@ def day_of(value: str, today: date) -> str:
     """A date of any precision as a full day: the last it can mean, but not after today."""
     if len(value) == 10 or not value:
         return value
-    last = f"{value}-12-31" if len(value) == 4 else f"{value}-31"
+    last = last_day(value)
     first = f"{value}-01-01" if len(value) == 4 else f"{value}-01"
     return max(first, min(last, today.isoformat()))
 

@@ -86,12 +86,34 @@ def _limits(wanted: dict[str, Rendered], room: int) -> dict[str, int]:
     costs = {s.title: _cost(s, wanted[s.title]) for s in SECTIONS}
     limits = {s.title: min(costs[s.title], int((room - override) * s.share)) for s in SECTIONS}
     limits[SECTIONS[0].title] = costs[SECTIONS[0].title]
+    floors = {s.title: _floor(s, wanted[s.title]) for s in SECTIONS}
+    if sum(floors.values()) <= room:  # no section vanishes while its first line fits
+        limits = {title: max(limit, floors[title]) for title, limit in limits.items()}
+        _shrink(limits, floors, sum(limits.values()) - room)
     spare = room - sum(limits.values())
     for section in sorted(SECTIONS, key=lambda s: s.priority):
         extra = min(max(spare, 0), costs[section.title] - limits[section.title])
         limits[section.title] += extra
         spare -= extra
     return limits
+
+
+def _floor(section: BriefSection, rendered: Rendered) -> int:
+    """Tokens of a section's title and its first two lines."""
+    if not rendered.text or section.priority == 0:
+        return 0
+    first = _titled(section, rendered).split("\n")[:3]
+    return count_tokens("\n".join(first)) + 14
+
+
+def _shrink(limits: dict[str, int], floors: dict[str, int], over: int) -> None:
+    """Take what is too much from the least important sections that are above their floor."""
+    for section in sorted(SECTIONS, key=lambda s: -s.priority):
+        if over <= 0 or section.priority == 0:
+            break
+        taken = min(over, limits[section.title] - floors[section.title])
+        limits[section.title] -= taken
+        over -= taken
 
 
 def _with_spare(

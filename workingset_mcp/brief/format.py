@@ -331,8 +331,7 @@ def _quoted_lines(path: str, lines: dict[int, str], number: int) -> str:
 
 
 def _topics(room: Room) -> Rendered:
-    most = min(room.mosts.topics_tokens, 20 + room.materials.source_tokens // 10)
-    room = room._replace(tokens=min(room.tokens, most))
+    room = room._replace(tokens=min(room.tokens, room.mosts.topics_tokens))
     return _list(room, room.materials.topics, room.mosts.topics)
 
 
@@ -342,8 +341,7 @@ def _recent(room: Room) -> Rendered:
         f"- {note.date or 'undated'} {marked_line(note.title, note.path)}\n"
         for note in notes[: room.mosts.recent]
     ]
-    most = min(room.mosts.recent_tokens, 30 + room.materials.source_tokens // 10)
-    kept = take_lines(lines, min(room.tokens, most))
+    kept = take_lines(lines, min(room.tokens, room.mosts.recent_tokens))
     text = "".join(lines[:kept])
     return Rendered(f" ({kept} of {len(notes)})\n{text}" if text else "")
 

@@ -27,8 +27,10 @@ class _Opened(Protocol):
     def settings(self) -> Settings: ...
 
 
-def branch_view(snapshot: Snapshot, opened: _Opened, name: str, today: date) -> Branch:
-    """A branch as a brief needs it; missing token counts are made and kept."""
+def branch_view(
+    snapshot: Snapshot, opened: _Opened, name: str, today: date, *, counted: bool = True
+) -> Branch:
+    """A branch as a brief needs it; missing token counts are made and kept if `counted`."""
     notes = snapshot.notes(name)
     by_id = {note.id: note for note in notes}
     return Branch(
@@ -39,7 +41,7 @@ def branch_view(snapshot: Snapshot, opened: _Opened, name: str, today: date) -> 
         items=snapshot.items(("task", *LABEL_KINDS, *STANDING_KINDS), name, by_id),
         statuses=snapshot.statuses(name, by_id),
         topics=snapshot.headings(list(by_id), 2),
-        tokens=tokens_of(snapshot, opened.index, notes),
+        tokens=tokens_of(snapshot, opened.index, notes) if counted else {},
         lines=lambda note, first, last: lines_of(snapshot, note, first, last),
         override=_override(snapshot, notes, name),
         override_max_bytes=opened.settings.override_max_bytes,

@@ -87,6 +87,11 @@ class Snapshot:
         rows = self._all(f"SELECT {_NOTE} FROM note n WHERE n.path = ?", path)
         return _note(rows[0]) if rows else None
 
+    def aliases(self) -> list[str]:
+        """Every alias of every note."""
+        rows = self._all("SELECT aliases FROM note WHERE aliases != ''")
+        return [alias for row in rows for alias in row[0].split("\n")]
+
     def paths(self) -> list[str]:
         """Paths of all notes."""
         return [

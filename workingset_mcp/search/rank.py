@@ -23,6 +23,7 @@ MATCHED = 200
 RERANKED = 60
 NEAR_CHARACTERS = 50
 SHORT_CHARACTERS = 60
+EXACT, EXACT_ALONE = 0.2, 1.0  # what the very word is worth beside one that only shares its stem
 WEAK_BELOW = 0.44
 _PAIRED = 3
 _MOST_POSITIONS = 50
@@ -181,9 +182,10 @@ def _rerank(
         if is_exact:
             exact += one.idf
     near = _nearness(places)
+    exact_weight = EXACT if len(present) > 1 else EXACT_ALONE
     dated = any(value in (note.date, section.date) for value in query.dates)
     score = (
-        base + 0.5 * covered / total + 0.25 * near + 0.2 * exact / total
+        base + 0.5 * covered / total + 0.25 * near + exact_weight * exact / total
         + 0.5 * dated - (0.3 if len(body) < SHORT_CHARACTERS else 0.0)
     )  # fmt: skip
     return Ranked(section, note, score, covered / total)

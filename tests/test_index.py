@@ -1,0 +1,598 @@
+"""The index: a cache that is dropped when in doubt, deletes without a trace, and is shared."""
+
+import os
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from conftest import ITEM_KINDS, MakeVault, OpenVault, contents_of, contents_of_fresh
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from workingset_mcp.index import Index, Snapshot, Stemmer, index_folder
+from workingset_mcp.index.rows import BranchRow, Known, Parsed, bigrams, section_date
+from workingset_mcp.note import parse_note, text_digest
+from workingset_mcp.settings import Settings
+from workingset_mcp.vault import Fingerprint
+from workingset_mcp.workspace import Workspace
+
+posix_only = pytest.mark.skipif(os.name != "posix", reason="POSIX modes and signals")
+
+
+def parsed(path: str, text: str) -> Parsed:
+    raw = text.encode()
+    note = parse_note(path, raw, Settings())
+    return Parsed(note, path.rpartition("/")[0], Fingerprint(len(raw), 1, 1, 1), 1, text_digest(raw))
+
+
+@pytest.fixture
+def index() -> Iterator[Index]:
+    with closing(Index(None)) as opened:
+        yield opened
+
+
+def words_of(index: Index) -> list[tuple[str, int]]:
+    with index.snapshot() as snapshot:
+        return list(snapshot.words_between("", "\U0010ffff", 1_000_000))
+
+
+def texts_of(index: Index) -> dict[str, str]:
+    with index.snapshot() as snapshot:
+        return {note.path: snapshot.text(note.id) for note in snapshot.notes()}
+
+
+def hits_of(index: Index, expression: str) -> set[tuple[str, int, float]]:
+    """Where a word is found, and how well: scores depend on what the engine counts."""
+    with index.snapshot() as snapshot:
+        hits = snapshot.match(expression, 1_000)
+        notes = snapshot.notes_by_id(hit.note_id for hit in hits)
+        sections = snapshot.sections_by_id([hit.section_id for hit in hits])
+        assert snapshot.count(expression) == len(hits)
+        return {
+            (notes[h.note_id].path, sections[h.section_id].first_line, round(h.score, 9))
+            for h in hits
+        }
+
+
+# -- writing: one state of the vault, one content --------------------------------------------------
+
+PATHS = st.sampled_from(["a.md", "x/b.md", "x/2026-06-16 c.md", "日/議事録.md", "Größe/d.md"])
+TEXTS = st.lists(
+    st.sampled_from(
+        ["# Alpha\n", "## Beta 2026-06-16\n", "alpha ", "Betas running ", "gamma\n", "\n\n", "naïve "]
+        + ["設定を直すalpha ", "現状\n", "- [ ] delta\n", "Decision: go\n", "---\ntitle: Alpha\n---\n"]
+        + ["---\naliases: [Omega]\ntags: [alpha]\ndate: 2026-01-02\n---\n", "C++ x_y ", "\0", "a\rb"]
+        + ["---\nkind: workingset-brief\n---\n", "word " * 700, "## Status (2026-06-16)\n", "e\u0301"]
+    ),
+    max_size=8,
+).map("".join)
+STEPS = st.lists(st.tuples(PATHS, TEXTS | st.none()), max_size=12)
+
+
+@given(STEPS)
+@hypothesis_settings(max_examples=60)
+def test_after_any_edits_words_and_scores_are_those_of_a_fresh_index(
+    steps: list[tuple[str, str | None]],
+) -> None:
+    state: dict[str, str] = {}
+    with closing(Index(None)) as edited, closing(Index(None)) as fresh:
+        for path, text in steps:
+            if text is None:
+                state.pop(path, None)
+                edited.apply([], [path])
+            else:
+                state[path] = text
+                edited.apply([parsed(path, text)])
+        fresh.apply([parsed(path, text) for path, text in state.items()])
+        assert words_of(edited) == words_of(fresh)
+        assert texts_of(edited) == texts_of(fresh)
+        for expression in ("alpha", "beta", "delta", "gamma*", "設定", "omega", "d202606"):
+            assert hits_of(edited, expression) == hits_of(fresh, expression)
+        edited.apply([], list(state))
+        assert words_of(edited) == []
+        with edited.snapshot() as snapshot:
+            assert (snapshot.note_count(), snapshot.section_count()) == (0, 0)
+
+
+@given(st.text() | TEXTS)
+def test_any_text_comes_back_as_it_was(text: str) -> None:
+    text = text.removeprefix("\ufeff")
+    note = parsed("a.md", text)
+    with closing(Index(None)) as index:
+        index.apply([note])
+        with index.snapshot() as snapshot:
+            (row,) = snapshot.notes() or [None]
+            if row is None:
+                assert note.note.kind == "brief"
+                return
+            assert snapshot.text(row.id) == text
+            assert [item for _, item in snapshot.items(ITEM_KINDS)] == list(note.note.items)
+            assert [status for _, status in snapshot.statuses()] == list(note.note.statuses)
+            assert (row.title, row.units) == (note.note.title, note.note.units)
+            assert row.remarks == note.note.remarks
+            assert row.line_digests == note.note.line_digests
+
+
+def test_the_same_state_again_is_skipped(index: Index) -> None:
+    first = index.apply([parsed("a.md", "alpha\n")])
+    with index.snapshot() as snapshot:
+        row = snapshot.note("a.md")
+    second = index.apply([parsed("a.md", "alpha\n")])
+    with index.snapshot() as snapshot:
+        assert snapshot.note("a.md") == row
+        assert snapshot.generation() == second == first + 1
+    assert words_of(index) == [("a", 1), ("alpha", 1), ("md", 1)]
+
+
+def test_a_touched_note_gets_its_new_stamp_only_while_its_bytes_are_the_same(index: Index) -> None:
+    note = parsed("a.md", "alpha\n")
+    index.apply([note])
+    stamp = Fingerprint(6, 2, 2, 2)
+    index.apply([], [], [("a.md", Known(stamp, 9, b"other bytes"))])
+    with index.snapshot() as snapshot:
+        assert snapshot.known() == {"a.md": Known(note.fingerprint, 1, note.digest)}
+    index.apply([], [], [("a.md", Known(stamp, 9, note.digest))])
+    with index.snapshot() as snapshot:
+        assert snapshot.known() == {"a.md": Known(stamp, 9, note.digest)}
+
+
+def test_what_cannot_be_written_whole_is_not_written_at_all(index: Index) -> None:
+    index.apply([parsed("a.md", "alpha\n")])
+    before = words_of(index)
+    good, bad = parsed("b.md", "beta\n"), parsed("c.md", "gamma\n")
+    bad = Parsed(bad.note, bad.branch, bad.fingerprint, bad.read_ns, None)  # type: ignore[arg-type]
+    with pytest.raises(sqlite3.IntegrityError):
+        index.apply([good, bad], ["a.md"])
+    assert words_of(index) == before
+    assert texts_of(index) == {"a.md": "alpha\n"}
+    index.apply([good])
+    assert texts_of(index) == {"a.md": "alpha\n", "b.md": "beta\n"}
+
+
+def test_clearing_drops_every_row(index: Index) -> None:
+    index.apply([parsed("a.md", "# A\n\n- [ ] alpha\n\n## Status\n")])
+    index.mark_complete(complete=True)
+    index.clear()
+    with index.snapshot() as snapshot:
+        assert not snapshot.complete()
+        assert snapshot.generation() == 2
+        assert (snapshot.notes(), snapshot.items(ITEM_KINDS), snapshot.statuses()) == ([], [], [])
+    assert words_of(index) == []
+
+
+def test_token_counts_are_kept_only_for_the_bytes_they_count(index: Index) -> None:
+    index.apply([parsed("a.md", "alpha\n"), parsed("b.md", "beta\n")])
+    with index.snapshot() as snapshot:
+        waiting = dict(snapshot.uncounted(10))
+    (first, digest), (second, _) = sorted(waiting.items())
+    index.save_tokens({first: (digest, 7), second: (b"other bytes", 7)})
+    with index.snapshot() as snapshot:
+        assert [note.tokens for note in snapshot.notes()] == [7, None]
+        assert [note_id for note_id, _ in snapshot.uncounted(10)] == [second]
+
+
+def test_rows_come_back_in_order_and_by_branch(index: Index) -> None:
+    index.apply(
+        [
+            parsed("x/b.md", "# B\n## One\n- [ ] beta\n## Two\n## One\n"),
+            parsed("x/a.md", "# 2026-06-16\n- [ ] alpha\n- [x] done\n## Status\n"),
+            parsed("y/c.md", "Owner: Ana\n"),
+            parsed("y/brief.md", "---\nkind: workingset-brief\n---\n- [ ] not mine\n"),
+        ]
+    )
+    with index.snapshot() as snapshot:
+        assert snapshot.paths() == ["x/a.md", "x/b.md", "y/c.md"]
+        assert sorted(snapshot.known("y")) == ["y/brief.md", "y/c.md"]
+        assert snapshot.branches() == [BranchRow("x", 2, 2, "2026-06-16"), BranchRow("y", 1, 0, "")]
+        assert snapshot.branch_names() == ["x", "y"]
+        assert [note.path for note in snapshot.notes("x")] == ["x/a.md", "x/b.md"]
+        assert [row.item.text for row in snapshot.items(["task"])] == ["alpha", "done", "beta"]
+        assert [row.item.text for row in snapshot.items(["owner"], "x")] == []
+        assert [row.item.owners for row in snapshot.items(["owner"], "y")] == [("Ana",)]
+        assert [(row.note.path, row.status.line) for row in snapshot.statuses("x")] == [("x/a.md", 4)]
+        note = snapshot.note("x/b.md")
+        assert note is not None
+        assert snapshot.headings([note.id], 2) == {note.id: [("One", 2), ("Two", 4)]}
+        assert [row.first_line for row in snapshot.sections(note.id, 3, 4)] == [2, 4]
+        assert snapshot.note("missing.md") is None
+
+
+# -- views and several that share one index --------------------------------------------------------
+
+
+def generation(snapshot: Snapshot) -> tuple[int, list[str]]:
+    return snapshot.generation(), snapshot.paths()
+
+
+def test_two_on_one_folder_see_each_other_and_a_view_stays_as_it_is(tmp_path: Path) -> None:
+    with closing(Index(tmp_path / "index")) as one, closing(Index(tmp_path / "index")) as other:
+        one.apply([parsed("a.md", "alpha\n")])
+        before = other.data_version()
+        with other.snapshot() as view:
+            assert generation(view) == (1, ["a.md"])
+            one.apply([parsed("b.md", "beta\n")], ["a.md"])
+            other.apply([parsed("c.md", "gamma\n")])
+            assert generation(view) == (1, ["a.md"])
+            with one.snapshot() as later:
+                assert generation(later) == (3, ["b.md", "c.md"])
+        assert other.data_version() != before
+        assert texts_of(one) == texts_of(other) == {"b.md": "beta\n", "c.md": "gamma\n"}
+        assert words_of(one) == words_of(other)
+
+
+def test_writers_in_many_threads_never_find_it_locked(tmp_path: Path) -> None:
+    opened = [Index(tmp_path / "index") for _ in range(3)]
+    problems: list[BaseException] = []
+
+    def write(number: int) -> None:
+        try:
+            for turn in range(8):
+                index = opened[(number + turn) % 3]
+                index.apply([parsed(f"n{number}.md", f"turn {turn}\n")])
+                with index.snapshot() as snapshot:
+                    assert snapshot.generation() > 0
+        except BaseException as error:
+            problems.append(error)
+            raise
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    try:
+        assert problems == []
+        with opened[0].snapshot() as snapshot:
+            assert snapshot.generation() == 48
+        assert texts_of(opened[1]) == {f"n{number}.md": "turn 7\n" for number in range(6)}
+    finally:
+        for index in opened:
+            index.close()
+
+
+def test_one_at_a_time_has_the_turn_to_build(tmp_path: Path) -> None:
+    with closing(Index(tmp_path / "index")) as one, closing(Index(tmp_path / "index")) as other:
+        with one.build_turn() as mine, other.build_turn() as theirs:
+            assert (mine, theirs) == (True, False)
+        with other.build_turn() as theirs:
+            assert theirs
+
+
+@posix_only
+@pytest.mark.process
+def test_the_turn_to_build_dies_with_its_holder(tmp_path: Path) -> None:
+    code = (
+        "import sys, time; from pathlib import Path; from workingset_mcp.index import Index\n"
+        "with Index(Path(sys.argv[1])).build_turn() as mine:\n"
+        "    print(mine, flush=True); sys.stdin.read()\n"
+    )
+    with closing(Index(tmp_path / "index")) as index:
+        command = [sys.executable, "-c", code, str(tmp_path / "index")]
+        with subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
+        ) as holder:
+            assert holder.stdout is not None
+            assert holder.stdout.readline() == "True\n"
+            with index.build_turn() as mine:
+                assert not mine
+            holder.send_signal(signal.SIGKILL)
+            holder.wait()
+        with index.build_turn() as mine:
+            assert mine
+
+
+# -- damage, other versions, places ----------------------------------------------------------------
+
+VAULT = "".join(
+    f"=== cust/acme/n{number}.md\n# Note {number}\n\n- [ ] task {number}\n\n"
+    + "".join(f"word{number}x{line} and some more text\n" for line in range(40))
+    for number in range(25)
+)
+
+
+def answers(workspace: Workspace) -> list[str]:
+    return [
+        workspace.search("word3x7"),
+        workspace.brief("cust/acme"),
+        workspace.full("cust/acme", budget=20_000),
+    ]
+
+
+def parts_of(file: Path) -> list[Path]:
+    return [part for part in file.parent.iterdir() if part.name.startswith(file.name)]
+
+
+def overwrite(file: Path, first: float, length: float) -> None:
+    """Put rubbish over a part of a file, given in shares of its size."""
+    data = bytearray(file.read_bytes())
+    at, count = int(len(data) * first) // 4096 * 4096, max(4096, int(len(data) * length))
+    data[at : at + count] = (b"rubbish!" * (count // 8 + 1))[: len(data[at : at + count])]
+    file.write_bytes(data)
+
+
+def other_database(file: Path) -> None:
+    file.unlink()
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("CREATE TABLE note (x)")
+        connection.commit()
+
+
+def run_sql(statement: str) -> Callable[[Path], None]:
+    def run(file: Path) -> None:
+        with closing(sqlite3.connect(file)) as connection:
+            connection.execute(statement)
+            connection.commit()
+
+    return run
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "rubbish": lambda file: file.write_bytes(b"this is no database " * 500),
+    "empty": lambda file: file.write_bytes(b""),
+    "gone": lambda file: file.unlink(),
+    "cut in half": lambda file: os.truncate(file, file.stat().st_size // 2),
+    "cut to a page": lambda file: os.truncate(file, 4096),
+    "cut within a page": lambda file: os.truncate(file, file.stat().st_size - 100),
+    "rubbish over the head": lambda file: overwrite(file, 0, 0.01),
+    **{
+        f"rubbish at {share} %": lambda file, share=share: overwrite(file, share / 100, 0.06)  # type: ignore[misc]
+        for share in range(5, 100, 15)
+    },
+    "rubbish in the log beside it": lambda file: file.with_name(f"{file.name}-wal").write_bytes(
+        b"rubbish" * 999
+    ),
+    "another database": other_database,
+    "another schema": run_sql("UPDATE meta SET value = 'older' WHERE key = 'schema'"),
+    "no schema": run_sql("DELETE FROM meta"),
+    "sections lost": run_sql("DELETE FROM section WHERE id < 5"),
+    "words lost": run_sql("INSERT INTO fts(fts) VALUES ('delete-all')"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_a_damaged_index_is_built_anew_unasked(open_vault: OpenVault, name: str) -> None:
+    workspace = open_vault(VAULT)
+    expected = answers(workspace)
+    file = workspace.index.file
+    assert file is not None
+    workspace.close()
+    DAMAGES[name](file)
+    again = open_vault(workspace.vault.root)
+    assert answers(again) == expected
+    assert again.index.place == "cache"
+    assert contents_of(again) == contents_of_fresh(again.vault.root)
+    assert not list(file.parent.glob("damaged-*"))
+
+
+def test_damage_is_said_once(open_vault: OpenVault) -> None:
+    workspace = open_vault(VAULT)
+    file = workspace.index.file
+    assert file is not None
+    assert workspace.index.notice == ""
+    workspace.close()
+    file.write_bytes(b"rubbish" * 1_000)
+    again = open_vault(workspace.vault.root)
+    assert "built anew" in again.index.notice
+    again.close()
+    assert open_vault(workspace.vault.root).index.notice == ""
+
+
+@posix_only
+def test_one_that_still_holds_a_damaged_index_can_go_on(open_vault: OpenVault) -> None:
+    holder = open_vault("=== a.md\nalpha\n")
+    file = holder.index.file
+    assert file is not None
+    other = file.with_name("other.sqlite3")
+    other.write_bytes(b"rubbish" * 1_000)
+    other.replace(file)
+    newcomer = open_vault(holder.vault.root)
+    assert "alpha" in newcomer.search("alpha").partition("\n")[2]
+    assert "alpha" in holder.search("alpha").partition("\n")[2]
+
+
+@posix_only
+def test_every_file_is_for_its_owner_alone(open_vault: OpenVault) -> None:
+    before = os.umask(0o022)
+    try:
+        workspace = open_vault("=== a.md\nalpha\n")
+        workspace.search("alpha")
+        file = workspace.index.file
+        assert file is not None
+        modes = {part.name: stat.S_IMODE(part.stat().st_mode) for part in file.parent.iterdir()}
+        assert modes == dict.fromkeys(modes, 0o600)
+        assert {file.name, f"{file.name}-wal", f"{file.name}-shm"} <= set(modes)
+        assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+    finally:
+        os.umask(before)
+
+
+def test_where_nothing_can_be_written_a_temporary_index_takes_over(
+    open_vault: OpenVault, tmp_path: Path
+) -> None:
+    (tmp_path / "taken").write_text("a file, no folder", encoding="utf-8")
+    workspace = open_vault("=== a.md\nalpha\n", index_dir=str(tmp_path / "taken"))
+    assert workspace.index.place == workspace.status()["index_place"] == "temporary"
+    assert "alpha" in workspace.search("alpha").partition("\n")[2]
+    file = workspace.index.file
+    assert file is not None
+    assert file.exists()
+    workspace.close()
+    assert not file.parent.exists()
+
+
+def test_where_not_even_a_temporary_folder_can_be_made_memory_takes_over(
+    open_vault: OpenVault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "taken").write_text("a file, no folder", encoding="utf-8")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+    workspace = open_vault("=== a.md\nalpha\n", index_dir=str(tmp_path / "taken"))
+    assert workspace.index.place == "memory"
+    assert "alpha" in workspace.search("alpha").partition("\n")[2]
+
+
+def test_an_index_lies_in_the_cache_never_in_the_vault(
+    make_vault: MakeVault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = make_vault("=== a.md\nalpha\n")
+    before = sorted(root.rglob("*"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    workspace = Workspace(root, Settings())
+    try:
+        workspace.build()
+        workspace.search("alpha")
+        file = workspace.index.file
+        assert file is not None
+        assert not file.is_relative_to(root)
+        assert sorted(root.rglob("*")) == before
+    finally:
+        workspace.close()
+
+
+def test_each_vault_and_each_shape_has_a_folder_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    shape, other = Settings().shape_digest(), Settings(carriers=("teams",)).shape_digest()
+    folders = [
+        index_folder(tmp_path / vault, digest, str(tmp_path / "index"))
+        for vault in ("a", "b")
+        for digest in (shape, other)
+    ]
+    assert len(set(folders)) == 4
+    assert {folder.parent for folder in folders} == {tmp_path / "index"}
+    assert index_folder(tmp_path / "a" / ".." / "a", shape, str(tmp_path / "index")) == folders[0]
+
+
+def test_settings_that_shape_the_index_change_its_digest_and_others_do_not() -> None:
+    plain = Settings().shape_digest()
+    shaping = [
+        Settings(carriers=("teams",)),
+        Settings(ignore=("x",)),
+        Settings(respect_gitignore=False),
+        Settings(status_words=("Läget",)),
+        Settings(labels={"fact": ("Fakt",)}),
+        Settings(action_headings=("Do",)),
+        Settings(decision_headings=("Done",)),
+        Settings(date_order="dmy"),
+        Settings(date_order="mdy"),
+    ]
+    others = [
+        Settings(brief_budget=500),
+        Settings(token_margin=1.5),
+        Settings(glossary={"a": ("b",)}),
+        Settings(index_dir="x"),
+        Settings(override_max_bytes=600),
+    ]
+    assert len({settings.shape_digest() for settings in shaping} | {plain}) == len(shaping) + 1
+    assert {settings.shape_digest() for settings in others} == {plain}
+
+
+def test_an_index_that_nobody_opened_for_long_is_removed(tmp_path: Path) -> None:
+    base = tmp_path / "index"
+    long_ago = time.time() - 61 * 86_400
+    for name, file in (("old", "index.sqlite3"), ("new", "index.sqlite3"), ("foreign", "notes.txt")):
+        (base / name).mkdir(parents=True)
+        (base / name / file).write_bytes(b"x")
+    for name in ("old", "foreign"):
+        os.utime(base / name, (long_ago, long_ago))
+    Index(base / "mine").close()
+    assert sorted(folder.name for folder in base.iterdir()) == ["foreign", "mine", "new"]
+
+
+# -- words -----------------------------------------------------------------------------------------
+
+STEMS = [
+    ("running", "run"),
+    ("Runs", "run"),
+    ("Größe", "groß"),
+    ("NAÏVE", "naiv"),
+    ("nai\u0308ve", "naiv"),
+    ("C++", "c"),
+    ("x_y", "x"),
+    ("don't", "don"),
+    ("2026-06-16", "2026"),
+    ("設定", "設定"),
+    ("a\0b", "a"),
+    ("", ""),
+    ("...", ""),
+    ("🚦", ""),
+    ("'\"*()^:", ""),
+]
+
+
+@pytest.mark.parametrize(("word", "stem"), STEMS, ids=ascii)
+def test_a_word_is_stemmed_as_the_index_does(word: str, stem: str) -> None:
+    stemmer = Stemmer()
+    assert [stemmer.stem(word), stemmer.stem(word)] == [stem, stem]
+
+
+WORDS = st.text("abcdefgxyzABC äöüéßñøåчиткаΑλφα'-_.0123456789\0", min_size=1, max_size=12)
+STEMMER = Stemmer()
+
+
+@given(st.lists(WORDS, min_size=1, max_size=5))
+def test_the_stem_of_a_word_is_found_where_the_word_stands(words: list[str]) -> None:
+    with closing(Index(None)) as index:
+        index.apply([parsed("n.md", "x\n" + "\n".join(words))])
+        with index.snapshot() as snapshot:
+            for word in " ".join(words).split():
+                stem = STEMMER.stem(word)
+                assert not stem or snapshot.document_frequency(stem) == 1
+
+
+def test_a_stemmer_may_be_asked_from_many_threads() -> None:
+    stemmer, found = Stemmer(), set()
+
+    def ask(number: int) -> None:
+        for turn in range(200):
+            found.add((turn, stemmer.stem(f"walking{turn}s")))
+            assert stemmer.stem(f"running {number}") == "run"
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 200
+
+
+@pytest.mark.parametrize(
+    ("text", "pairs"),
+    [
+        ("", ""),
+        ("latin only", ""),
+        ("設", "設"),
+        ("設定", "設定 定"),
+        ("設定を直す", "設定 定を を直 直す す"),
+        ("API設定v2直す", "設定 定 直す す"),
+        ("한국어 회의", "한국 국어 어 회의 의"),
+    ],
+)
+def test_han_kana_and_hangul_are_kept_as_pairs(text: str, pairs: str) -> None:
+    assert bigrams(text) == pairs
+
+
+@pytest.mark.parametrize(
+    ("headings", "date"),
+    [
+        ((), ""),
+        (("Notes",), ""),
+        (("2026-06-16", "Notes"), "2026-06-16"),
+        (("2026-06-16", "Review of 2026-06-09"), "2026-06-09"),
+        (("2026-06-16", "June 2026"), "2026-06-16"),
+        (("June 2026",), ""),
+    ],
+)
+def test_a_section_is_dated_by_the_deepest_full_date_of_its_headings(
+    headings: tuple[str, ...], date: str
+) -> None:
+    assert section_date(headings) == date

@@ -1,0 +1,140 @@
+"""Rules on what a person curates: overrides and written briefs."""
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+
+from workingset_mcp.brief.extract import days_before
+from workingset_mcp.budget import LEAST_BRIEF_BUDGET
+from workingset_mcp.check.reading import Finding, Reading
+from workingset_mcp.dates import find_dates
+from workingset_mcp.items import folded
+from workingset_mcp.markdown import Kind, outline_of
+from workingset_mcp.words import URGENT
+from workingset_mcp.workspace import brief_text
+
+OLD_DAYS = 30
+HISTORICAL_DAYS = 42
+_DONE_BOX = re.compile(r"^[ \t>]*(?:[-*+]|\d+[.)])[ \t]+\[[xX]\]")
+_HISTORICAL = re.compile(
+    r"\b(?:completed|resolved|was (?:done|closed|fixed|decided|moved|agreed|approved|signed|delivered)"
+    r"|were (?:done|closed|fixed|moved|delivered)|used to be|no longer|formerly|previously"
+    r"|deferred\b.{0,60}\bnow|erledigt|abgeschlossen|nicht mehr|terminé|n'est plus|resuelto)\b",
+    re.IGNORECASE,
+)
+
+
+def over_cap(reading: Reading) -> Iterator[Finding]:
+    """WS101: an override over its byte cap."""
+    if reading.own_override is None:
+        return
+    note, text = reading.own_override
+    size, cap = len(text.encode("utf-8", "replace")), reading.workspace.settings.override_max_bytes
+    if size > cap:
+        yield Finding(
+            note.path,
+            0,
+            f"{size:,} bytes, over the cap of {cap:,}",
+            f"cut {size - cap:,} bytes: it is injected nowhere",
+        )
+
+
+def stale_brief(reading: Reading) -> Iterator[Finding]:
+    """WS102: a `brief.md` that is not what the notes say now."""
+    workspace, name = reading.workspace, reading.name
+    file = workspace.vault.root / name / "brief.md"
+    try:
+        written = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return
+    if "kind: workingset-brief" not in written[:1_000]:
+        return
+    path = file.relative_to(workspace.vault.root).as_posix()
+    budget = max(LEAST_BRIEF_BUDGET, workspace.settings.brief_budget)
+    if brief_text(workspace.brief(name, budget)) != written:
+        yield Finding(
+            path, 0, "differs from what the notes give now", f"workingset-mcp brief {name} --write"
+        )
+
+
+def old(reading: Reading) -> Iterator[Finding]:
+    """WS103: an override older than 30 days while its branch changed."""
+    if reading.own_override is None:
+        return
+    note, _ = reading.own_override
+    day = _day_of_override(reading)
+    newest = reading.materials.as_of
+    if day and newest and day < days_before(newest, OLD_DAYS):
+        yield Finding(
+            note.path,
+            0,
+            f"of {day}, but the branch has notes up to {newest}",
+            "read it again and set its `updated:` date",
+        )
+
+
+def historical(reading: Reading) -> Iterator[Finding]:
+    """WS201: lines of an override that say what was."""
+    if reading.own_override is None:
+        return
+    note, text = reading.own_override
+    outline = outline_of(text)
+    today = reading.materials.branch.today
+    limit = (today - timedelta(days=HISTORICAL_DAYS)).isoformat()
+    for number, line in enumerate(outline.lines, start=1):
+        if outline.kind(number) not in (Kind.TEXT, Kind.HEADING, Kind.TABLE):
+            continue
+        reason = _why_historical(line, limit)
+        if reason:
+            yield Finding(
+                note.path,
+                number,
+                f"{reason}: {line.strip()[:80]}",
+                "move it into a note; keep what holds now",
+            )
+
+
+def missing_urgent(reading: Reading) -> Iterator[Finding]:
+    """WS202: an open blocker or urgent item that is newer than the override and not in it."""
+    if reading.own_override is None:
+        return
+    note, text = reading.own_override
+    day, inside = _day_of_override(reading), folded(text)
+    for one in reading.materials.open_items:
+        if not URGENT.search(one.item.text):
+            continue
+        path, _, line = one.sources[0].rpartition(":")
+        item_day = one.item.date or next((n.date for n in reading.notes if n.path == path), "")
+        words = folded(re.sub(r"^\W*\*{0,2}\[[^\]]*\]\*{0,2}", "", one.item.text)).split(", owner")[
+            0
+        ]
+        if words[:60] not in inside and (not day or not item_day or item_day >= day):
+            yield Finding(
+                path,
+                int(line),
+                f"urgent and not in {note.path}: {one.item.text[:80]}",
+                "name it in the override",
+            )
+
+
+def _why_historical(line: str, limit: str) -> str:
+    if _DONE_BOX.match(line):
+        return "a done box"
+    dates = [date.value for date in find_dates(line) if len(date.value) == 10]
+    if dates and max(dates) < limit:
+        return "a date over six weeks old"
+    found = _HISTORICAL.search(line)
+    return f"the word {found[0].split()[0].lower()!r}" if found else ""
+
+
+def _day_of_override(reading: Reading) -> str:
+    """The date an override carries, else the day its file was written."""
+    assert reading.own_override is not None  # noqa: S101  # callers looked
+    note, _ = reading.own_override
+    if note.date:
+        return note.date
+    seen = reading.workspace.vault.fingerprint(note.path)
+    if seen is None:
+        return ""
+    written: date = datetime.fromtimestamp(seen.mtime_ns / 1e9, UTC).astimezone().date()
+    return written.isoformat()
