@@ -87,6 +87,14 @@ class Planted:
         """The visible notes that hold a word."""
         return [path for path, text in self.visible(branch).items() if word in text]
 
+    def real(self, path: str) -> str:
+        """Where a path of the vault leads, by links too; a path out of the vault is no note's."""
+        file = self.root / path
+        if not file.is_symlink():
+            return path
+        target = file.readlink()
+        return target.relative_to(self.root).as_posix() if self.root in target.parents else ""
+
     def counts_since(self, word: str, moment: float) -> set[int]:
         """How many visible notes held a shared word at any time since a moment."""
         log = self.shared_counts[word]
@@ -114,10 +122,8 @@ class Planted:
 
     def edit(self) -> str:
         """One random edit; the name of what was done."""
-        few = len(self.texts) - len(self.still) < 25
-        kind = self.chance.choices(
-            EDITS, weights=[3 if few else 1, 3, 4, 4, 3, 1.5, 0.7, 0.2 if few else 1, 0.7, 0.5, 0.7]
-        )[0]
+        few = len(self.texts) - len(self.still) < 40
+        kind = self.chance.choices(EDITS, weights=_WHEN_FEW if few else _WHEN_MANY)[0]
         kind(self)
         self._log_shared()
         return kind.__name__
@@ -171,7 +177,9 @@ class Planted:
         """A note under another name, maybe over another note."""
         path, folder = self._any(), self.chance.choice(FOLDERS)
         if path and self._free(folder):
-            name = self.chance.choice((path.rpartition("/")[2], f"n{self.chance.randint(0, 59):02}.md"))
+            name = self.chance.choice(
+                (path.rpartition("/")[2], f"n{self.chance.randint(0, 59):02}.md")
+            )
             target = f"{folder}/{name}" if folder else name
             if target != path and not (self.root / target).is_symlink():
                 (self.root / folder).mkdir(parents=True, exist_ok=True)
@@ -203,7 +211,9 @@ class Planted:
     def link(self) -> None:
         """A note's place taken by a link: to another note, out of the vault, or to nothing."""
         path = self._any()
-        target = self.chance.choice((self.outside / "secret.md", self.root / (self._any() or "x.md")))
+        target = self.chance.choice(
+            (self.outside / "secret.md", self.root / (self._any() or "x.md"))
+        )
         if path and target != self.root / path:
             beside = (self.root / path).with_name(".link.tmp")
             beside.unlink(missing_ok=True)
@@ -253,7 +263,9 @@ class Planted:
         return self.chance.choice(mine) if mine else None
 
     def _odd_name(self) -> str:
-        return self.chance.choice(("größe.md", "2026-06-12 call.md", "a b c.MD", "漢字.md", "x.y.md"))
+        return self.chance.choice(
+            ("größe.md", "2026-06-12 call.md", "a b c.MD", "漢字.md", "x.y.md")
+        )
 
     def _write(self, path: str, text: str) -> None:
         file = self.root / path
@@ -326,6 +338,8 @@ EDITS: tuple[Callable[[Planted], None], ...] = (
     Planted.link_folder,
     Planted.ignore,
 )
+_WHEN_FEW = (20, 3, 4, 4, 3, 1, 0.2, 0.2, 0.3, 0.2, 0.5)
+_WHEN_MANY = (2, 3, 4, 4, 3, 1.5, 0.5, 1, 0.7, 0.4, 0.7)
 
 
 def branch_of(path: str) -> str:

@@ -169,6 +169,14 @@ Edit = Callable[[Path], object]
 CALL = "cust/acme/2026-06-09 call.md"
 
 
+def in_order(*several: Edit) -> Edit:
+    def run(root: Path) -> None:
+        for edit in several:
+            edit(root)
+
+    return run
+
+
 def edits() -> dict[str, Edit]:
     return {
         "a note created": lambda v: write(v / "cust/acme/new.md", "# New\n\n- [ ] walrus\n"),
@@ -198,26 +206,26 @@ def edits() -> dict[str, Edit]:
         "a note renamed": lambda v: (v / CALL).rename(v / "cust/acme/2026-06-10 call.md"),
         "a note in another case": lambda v: (v / CALL).rename(v / "cust/acme/2026-06-09 CALL.md"),
         "a note moved to another branch": lambda v: (v / CALL).rename(v / "wiki/call.md"),
-        "two notes swapped": lambda v: (
-            (v / CALL).rename(v / "x.tmp"),
-            (v / "cust/acme/index.md").rename(v / CALL),
-            (v / "x.tmp").rename(v / "cust/acme/index.md"),
+        "two notes swapped": in_order(
+            lambda v: (v / CALL).rename(v / "x.tmp"),
+            lambda v: (v / "cust/acme/index.md").rename(v / CALL),
+            lambda v: (v / "x.tmp").rename(v / "cust/acme/index.md"),
         ),
         "a folder renamed": lambda v: (v / "cust/acme/deep").rename(v / "cust/acme/low"),
         "a branch renamed": lambda v: (v / "cust/acme").rename(v / "cust/brunnfeld"),
-        "two branches swapped": lambda v: (
-            (v / "cust/acme").rename(v / "cust/x"),
-            (v / "cust/acme-labs").rename(v / "cust/acme"),
-            (v / "cust/x").rename(v / "cust/acme-labs"),
+        "two branches swapped": in_order(
+            lambda v: (v / "cust/acme").rename(v / "cust/x"),
+            lambda v: (v / "cust/acme-labs").rename(v / "cust/acme"),
+            lambda v: (v / "cust/x").rename(v / "cust/acme-labs"),
         ),
         "a carrier renamed": lambda v: (v / "cust").rename(v / "former"),
         "a folder hidden": lambda v: (v / "cust/acme/deep").rename(v / "cust/acme/.deep"),
         "a note hidden": lambda v: (v / CALL).rename(v / "cust/acme/.call.md"),
         "a note that is none any more": lambda v: (v / CALL).rename(v / "cust/acme/call.txt"),
         "a conflict copy": lambda v: write(v / "cust/acme/index (conflicted copy).md", "other\n"),
-        "a folder in the place of a note": lambda v: (
-            (v / CALL).unlink(),
-            write(v / CALL / "inner.md", "walrus\n"),
+        "a folder in the place of a note": in_order(
+            lambda v: (v / CALL).unlink(),
+            lambda v: write(v / CALL / "inner.md", "walrus\n"),
         ),
         "an ignore file": lambda v: write(v / ".gitignore", "*call.md\n"),
         "a nested ignore file": lambda v: write(v / "cust/acme/.gitignore", "index.md\ndeep/\n"),
@@ -234,13 +242,13 @@ def edits() -> dict[str, Edit]:
 
 if os.name == "posix":
     LINKED: dict[str, Edit] = {
-        "a link in the place of a note": lambda v: (
-            (v / CALL).unlink(),
-            (v / CALL).symlink_to(v / "README.md"),
+        "a link in the place of a note": in_order(
+            lambda v: (v / CALL).unlink(),
+            lambda v: (v / CALL).symlink_to(v / "README.md"),
         ),
-        "a link in the place of a branch": lambda v: (
-            (v / "cust/acme").rename(v / "wiki/acme"),
-            (v / "cust/acme").symlink_to(v / "wiki/acme"),
+        "a link in the place of a branch": in_order(
+            lambda v: (v / "cust/acme").rename(v / "wiki/acme"),
+            lambda v: (v / "cust/acme").symlink_to(v / "wiki/acme"),
         ),
         "a second name of the file": lambda v: os.link(v / CALL, v / "wiki/call.md"),
     }
@@ -614,7 +622,10 @@ FOLLOWED: dict[str, tuple[Edit, tuple[str, ...]]] = {
         ("cust/brunnfeld",),
     ),
     "a folder in the place of a note": (
-        lambda v: ((v / CALL).unlink(), write(v / CALL / "inner.md", "x\n")),
+        in_order(
+            lambda v: (v / CALL).unlink(),
+            lambda v: write(v / CALL / "inner.md", "x\n"),
+        ),
         (CALL,),
     ),
     "an ignore file written": (lambda v: write(v / ".gitignore", "*call.md\n"), (".gitignore",)),
@@ -627,7 +638,7 @@ FOLLOWED: dict[str, tuple[Edit, tuple[str, ...]]] = {
         (f"cust/acme/.{Path(CALL).name}.tmp", CALL),
     ),
     "many at once": (
-        lambda v: [write(v / f"wiki/n{number}.md", "x\n") for number in range(30)],
+        in_order(*(lambda v, n=number: write(v / f"wiki/n{n}.md", "x\n") for number in range(30))),
         tuple(f"wiki/n{number}.md" for number in range(30)),
     ),
     "told by a path outside": (lambda v: write(v / CALL, "walrus\n"), ("/elsewhere.md",)),

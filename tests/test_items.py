@@ -159,15 +159,9 @@ def test_the_text_of_a_task_is_what_is_written(mark: str, state: str, words: str
 
 KEYS = {
     "decision": [
-        "Decided",
-        "Decision",
-        "Resolution",
-        "RESOLVED",
-        "Conclusion",
-        "Verdict",
-        "Outcome",
-    ]
-    + ["Consensus", "Agreed", "Beschluss", "決定"],
+        *("Decided", "Decision", "Resolution", "RESOLVED", "Conclusion", "Verdict", "Outcome"),
+        *("Consensus", "Agreed", "Beschluss", "決定"),
+    ],
     "owner": ["Owner", "Assignee", "DRI", "Champion", "Verantwortlich", "担当"],
     "due": ["Due", "Deadline", "Fällig"],
     "blocker": ["Blocker", "Blocked", "Risk"],
@@ -179,9 +173,8 @@ KEYS = {
         "AP",
         "TODO",
         "Next step",
-        "Next steps",
-    ]
-    + ["Follow-up"],
+        "Follow-up",
+    ],
     "fact": ["Fact", "Key fact", "Total"],
 }
 FORMS = [
@@ -410,7 +403,10 @@ def test_the_form_of_an_item_says_where_its_kind_comes_from() -> None:
 
 @pytest.mark.parametrize("field", ["status_words", "action_headings", "decision_headings"])
 def test_an_empty_list_of_words_switches_its_kind_off(field: str) -> None:
-    text = "## 2026-06-16 Status\n- one\n\n## 🎉 Party\n- two\n\n## Next steps\n- three\n\n## (old)\n- four\n"
+    text = (
+        "## 2026-06-16 Status\n- one\n\n## 🎉 Party\n- two\n\n"
+        "## Next steps\n- three\n\n## (old)\n- four\n"
+    )
     empty: tuple[str, ...] = ()
     note = parse_note("a.md", text.encode(), Settings(**{field: empty}))  # type: ignore[arg-type]
     kept = [("action", "three")] if field != "action_headings" else []

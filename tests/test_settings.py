@@ -92,7 +92,9 @@ def test_the_file_above_names_every_setting(home: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", [None, "", "# nothing\n", "\ufeff# a mark of byte order\n"], ids=["none", "", "#", "BOM"]
+    "text",
+    [None, "", "# nothing\n", "\ufeff# a mark of byte order\n"],
+    ids=["none", "", "#", "BOM"],
 )
 def test_without_settings_there_are_defaults(home: Path, text: str | None) -> None:
     if text is not None:
@@ -120,7 +122,7 @@ def test_a_variable_of_the_environment_is_read_as_its_kind(
     home: Path, monkeypatch: pytest.MonkeyPatch, variable: str, text: str, name: str, value: object
 ) -> None:
     monkeypatch.setenv(f"WORKINGSET_{variable}", text)
-    assert load_settings(home) == dataclasses.replace(Settings(), **{name: value})
+    assert load_settings(home) == Settings(**{name: value})  # type: ignore[arg-type]
 
 
 def test_flags_win_over_the_environment_which_wins_over_the_file(
@@ -287,9 +289,7 @@ def test_settings_are_looked_for_in_the_folder_and_above(home: Path) -> None:
     assert settings_home(inner) == inner
 
 
-def test_a_workspace_reads_the_settings_of_its_vault(
-    make_vault: MakeVault, tmp_path: Path
-) -> None:
+def test_a_workspace_reads_the_settings_of_its_vault(make_vault: MakeVault, tmp_path: Path) -> None:
     index = (tmp_path / "index").as_posix()
     root = make_vault(
         f'=== workingset.toml\ncarriers = ["teams"]\nindex_dir = "{index}"\n'

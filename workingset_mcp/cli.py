@@ -396,6 +396,52 @@ def check(vault: Path | None, index_dir: str | None, shape: str, strict: bool) -
         click.get_current_context().exit(1)
 
 
+@main.command()
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option(
+    "--keep", type=int, default=1, help="How many of the newest status blocks stay (default 1)."
+)
+@click.option("--apply", "apply_", is_flag=True, help="Do it; without, only say what would move.")
+def compact(file: Path, keep: int, apply_: bool) -> None:
+    """Move older STATUS blocks of a long note FILE into its archive, byte for byte."""
+    from workingset_mcp import compact as compacting
+
+    settings = load_settings(settings_home(file.resolve().parent))
+    archive = compacting.archive_of(file)
+    before = archive.read_bytes() if archive.exists() else b""
+    planned = compacting.plan_compaction(file.read_bytes(), before, archive.name, settings, keep)
+    if not planned.moved:
+        click.echo(
+            f"nothing to move: {planned.tokens_before:,} tokens, over {compacting.LEAST_TOKENS:,} counts"
+        )
+        return
+    if apply_:
+        compacting.apply_compaction(file, planned)
+    verb = "moved" if apply_ else "would move"
+    click.echo(f"{verb} {len(planned.moved)} status blocks to {archive.name}:")
+    click.echo("".join(f"  {heading}\n" for heading in planned.moved), nl=False)
+    click.echo(f"{planned.tokens_before:,} -> {planned.tokens_after:,} tokens")
+    if not apply_:
+        click.echo("hint: --apply does it", err=True)
+
+
+@main.command()
+@_vault_options
+@click.argument("client")
+@click.option("--hooks", is_flag=True, help="Also the hook entries.")
+def install(vault: Path | None, index_dir: str | None, client: str, hooks: bool) -> None:
+    """Print what to type or paste so that CLIENT uses this server. Writes nothing."""
+    from workingset_mcp import install as installing
+
+    if client not in installing.CLIENTS:
+        raise click.UsageError(f"unknown client {client!r}; known: {', '.join(installing.CLIENTS)}")
+    root = Vault(vault or settings_home(Path.cwd())).root
+    for title, text in installing.printed_for(client, root, hooks=hooks).blocks:
+        click.echo(f"# {title}", err=True)
+        click.echo(text)
+        click.echo("", err=True)
+
+
 @main.group()
 def hook() -> None:
     """Inject context into a client's session (used by the client's hooks)."""

@@ -377,10 +377,15 @@ class Vault:
 
 def write_atomically(file: Path, text: str) -> None:
     """Write a text so that a reader sees the old file or the new one, never a part."""
+    write_bytes_atomically(file, text.encode("utf-8"))
+
+
+def write_bytes_atomically(file: Path, content: bytes) -> None:
+    """Write bytes to a temporary file beside the target, sync it, rename it over the target."""
     handle, temporary = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as opened:
-            opened.write(text)
+        with os.fdopen(handle, "wb") as opened:
+            opened.write(content)
             opened.flush()
             os.fsync(opened.fileno())
         mode = stat.S_IMODE(file.stat().st_mode) if file.exists() else 0o644

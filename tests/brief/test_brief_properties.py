@@ -12,7 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from brief.test_brief_kinds import (
@@ -188,7 +188,11 @@ budgets = st.sampled_from((400, 450, 600, 1_000, 1_500, 2_000, 4_000, 8_000, 20_
 
 def examples(count: int) -> settings:
     return settings(
-        max_examples=count, deadline=None, suppress_health_check=list(HealthCheck), database=None
+        max_examples=count,
+        deadline=None,
+        database=None,
+        phases=(Phase.generate,),
+        suppress_health_check=list(HealthCheck),
     )
 
 

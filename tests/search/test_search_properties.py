@@ -3,12 +3,13 @@ filters, the same bytes again, and no trace of the order in which files were ind
 """
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 from conftest import write_vault
-from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import HealthCheck, Phase, assume, example, given, settings
 from hypothesis import strategies as st
 
 from search.test_pack import Answer, exact_tokens, lines_of, read_answer
@@ -17,10 +18,20 @@ from workingset_mcp.errors import ArgumentError
 from workingset_mcp.settings import Settings
 from workingset_mcp.workspace import Workspace
 
-WORDS = (
-    "gondola kiln crane harbour Grafana C++ .NET 100% foo_bar DEC-0054 v1.2.3 L'Avenir café "
-    "cafe\u0301 Straße чай 2026-05-05 May 倉庫 倉 東京の倉庫 预算 창고 mara@brunnfeld.example don't the"
-).split()
+# A vault is built for each example: few of them, and a failing one is not made smaller.
+few_vaults = settings(
+    max_examples=60,
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+
+# fmt: off
+WORDS = [
+    "gondola", "kiln", "crane", "harbour", "Grafana", "C++", ".NET", "100%", "foo_bar", "DEC-0054",
+    "v1.2.3", "L'Avenir", "café", "cafe\u0301", "Straße", "чай", "2026-05-05", "May", "倉庫", "倉",
+    "東京の倉庫", "预算", "창고", "mara@brunnfeld.example", "don't", "the",
+]
+# fmt: on
 VAULT = """\
 === cust/acme/2026-05-05-call.md
 ---
@@ -58,16 +69,13 @@ Ask mara@brunnfeld.example on May 5th, 2026 about v1.2.3.
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
     root = write_vault(tmp_path_factory.mktemp("vault"), VAULT)
-    opened = Workspace(
-        root,
-        Settings(
-            index_dir=str(tmp_path_factory.mktemp("index")),
-            glossary={"headcount": ("crane", "the"), "c++": ("cpp",), "倉": ("warehouse",)},
-        ),
+    chosen = Settings(
+        index_dir=str(tmp_path_factory.mktemp("index")),
+        glossary={"headcount": ("crane", "the"), "c++": ("cpp",), "倉": ("warehouse",)},
     )
-    opened.build()
-    yield opened
-    opened.close()
+    with closing(Workspace(root, chosen)) as workspace:
+        workspace.build()
+        yield workspace
 
 
 # -- any query -------------------------------------------------------------------------------------
@@ -76,9 +84,9 @@ any_character = st.characters(codec=None)  # with lone surrogates and NUL
 any_text = st.one_of(
     st.text(any_character, max_size=200),
     st.lists(st.sampled_from(WORDS), max_size=20).map(" ".join),
-    st.lists(st.one_of(st.sampled_from(WORDS), st.text(any_character, max_size=8)), max_size=12).map(
-        "".join
-    ),
+    st.lists(
+        st.one_of(st.sampled_from(WORDS), st.text(any_character, max_size=8)), max_size=12
+    ).map("".join),
     st.text(st.sampled_from("\"'()*^:-+{}[]~ ANDORTNEa\0\n%_"), max_size=60),
 )
 long_text = st.builds(
@@ -141,17 +149,34 @@ def test_the_same_query_gives_the_same_bytes(
     assert workspace.search(query, also=also, budget=budget) == first
 
 
-@given(
-    word=st.text(
-        st.characters(categories=["Lu", "Ll", "Lt", "Lo", "Lm", "Nd"], max_codepoint=0x2FFF),
+ALPHABETS = [
+    ("A", "\u024f"),  # Latin
+    ("\u1e00", "\u1eff"),
+    ("\u0386", "\u03ff"),  # Greek
+    ("\u0400", "\u0481"),  # Cyrillic
+    ("\u0531", "\u0586"),  # Armenian
+    ("\u05d0", "\u05ea"),  # Hebrew
+    ("\u0621", "\u064a"),  # Arabic
+    ("\u0904", "\u0939"),  # Devanagari
+    ("\u0e01", "\u0e2e"),  # Thai
+    ("\u10d0", "\u10f0"),  # Georgian
+]
+letters_of_one_alphabet = st.sampled_from(ALPHABETS).flatmap(
+    lambda ends: st.text(
+        st.characters(
+            min_codepoint=ord(ends[0]), max_codepoint=ord(ends[1]), categories=["Lu", "Ll", "Lo"]
+        ),
         min_size=2,
         max_size=12,
     )
 )
+
+
+@few_vaults
+@given(word=letters_of_one_alphabet)
 @example(word="чайный")
 @example(word="Αθήνας")
 @example(word="İĞDIR")
-@example(word="ǅǆ")
 def test_a_word_that_stands_alone_in_a_note_is_found_as_it_stands(word: str) -> None:
     with opened({"note.md": f"# Note\n\nBefore\n{word}\nbehind.\n"}) as workspace:
         text = workspace.search(word)
@@ -199,34 +224,24 @@ PATHS = [
     "倉庫.md",
 ]
 vaults = st.dictionaries(st.sampled_from(PATHS), note_text, min_size=1, max_size=5)
-no_slow_draws = settings(
-    max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
-)
 
 
-class opened:  # noqa: N801  # reads as a verb: `with opened(vault) as workspace`
-    """A workspace over notes, in folders of its own that go with it."""
+def write(root: Path, notes: Mapping[str, str]) -> None:
+    for path, text in notes.items():
+        file = root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(text.encode("utf-8"))
 
-    def __init__(self, notes: dict[str, str]) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="workingset-test-")
-        self.root = Path(self._folder.name) / "vault"
-        self.root.mkdir()
-        self._workspace = Workspace(self.root, Settings(), in_memory=True)
-        self.write(notes)
 
-    def write(self, notes: dict[str, str]) -> None:
-        for path, text in notes.items():
-            file = self.root / path
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(text.encode("utf-8", "surrogatepass"))
-
-    def __enter__(self) -> Workspace:
-        self._workspace.build()
-        return self._workspace
-
-    def __exit__(self, *_: object) -> None:
-        self._workspace.close()
-        self._folder.cleanup()
+@contextmanager
+def opened(notes: Mapping[str, str]) -> Iterator[Workspace]:
+    """A workspace over notes, in a folder of its own that goes with it."""
+    with tempfile.TemporaryDirectory(prefix="workingset-test-") as folder:
+        root = Path(folder)
+        write(root, notes)
+        with closing(Workspace(root, Settings(), in_memory=True)) as workspace:
+            workspace.build()
+            yield workspace
 
 
 def assert_true_to_files(answer: Answer, root: Path) -> None:
@@ -241,7 +256,7 @@ def assert_true_to_files(answer: Answer, root: Path) -> None:
 queries = st.one_of(phrase, st.sampled_from(WORDS))
 
 
-@no_slow_draws
+@few_vaults
 @given(vault=vaults, query=queries, budget=st.integers(200, 6_000))
 @example(vault={"a.md": "x\n\n" + " " * 1_300 + "gondola"}, query="gondola", budget=200)
 @example(vault={"a.md": "\n\n" + " " * 1_300 + "gondola\n"}, query="gondola", budget=200)
@@ -259,7 +274,7 @@ def test_every_shown_run_is_the_lines_it_names(
             assert run.lines[-1].strip()
 
 
-@no_slow_draws
+@few_vaults
 @given(vault=vaults, query=queries, branch=st.sampled_from(["cust/acme", "cust/acm_", "wiki"]))
 def test_a_branch_filter_shows_only_its_notes(
     vault: dict[str, str], query: str, branch: str
@@ -280,7 +295,7 @@ NAMED_BY_DAY = {
 days = st.one_of(st.none(), st.dates().map(str), st.sampled_from(list(NAMED_BY_DAY.values())))
 
 
-@no_slow_draws
+@few_vaults
 @given(
     body=st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join),
     since=days,
@@ -296,6 +311,8 @@ def test_a_date_filter_shows_only_notes_of_those_days(
         for path, day in NAMED_BY_DAY.items()
         if (since is None or since <= day) and (until is None or day <= until)
     }
+    if since is until is None:
+        within.add("undated.md")
     assert set(read_answer(text).paths) == within
 
 
@@ -306,36 +323,48 @@ def workspace_of_days(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Work
         for at, path in enumerate(NAMED_BY_DAY)
     )
     root = write_vault(tmp_path_factory.mktemp("days"), f"{text}=== undated.md\nThe gondola.\n")
-    opened_vault = Workspace(root, Settings(), in_memory=True)
-    opened_vault.build()
-    yield opened_vault
-    opened_vault.close()
+    with closing(Workspace(root, Settings(), in_memory=True)) as workspace:
+        workspace.build()
+        yield workspace
 
 
 # -- the order of indexing -------------------------------------------------------------------------
 
 
-def answers(workspace: Workspace, asked: Sequence[str]) -> list[str]:
-    return [workspace.search(query) for query in asked]
+def indexed_one_by_one(
+    workspace: Workspace, vault: Mapping[str, str], order: Sequence[str], drafts: Set[str]
+) -> None:
+    """Let the files come one after the other, some of them with another text at first."""
+    for path in order:
+        first = "# Draft\n\nThe kiln of a draft.\n" if path in drafts else vault[path]
+        write(workspace.vault.root, {path: first})
+        workspace.branches()  # looks at the disk
+    write(workspace.vault.root, {path: vault[path] for path in drafts})
 
 
-@no_slow_draws
-@given(vault=vaults, asked=st.lists(queries, min_size=1, max_size=4), data=st.data())
-@example(
-    vault={path: "# Same\n\nThe gondola.\n" for path in PATHS}, asked=["gondola"], data=None
-).xfail(raises=AttributeError)
+def test_notes_that_match_alike_keep_their_order_whichever_was_indexed_first() -> None:
+    vault = dict.fromkeys(PATHS, "# Same\n\nThe gondola.\n")
+    seen = set()
+    for order in (PATHS, PATHS[::-1], PATHS[3:] + PATHS[:3]):
+        with opened({}) as workspace:
+            indexed_one_by_one(workspace, vault, order, drafts=set())
+            seen.add(workspace.search("gondola"))
+    assert len(seen) == 1
+
+
+@few_vaults
+@given(
+    vault=vaults,
+    query=queries,
+    order=st.permutations(PATHS),
+    drafts=st.sets(st.sampled_from(PATHS), max_size=3),
+)
 def test_an_answer_does_not_depend_on_the_order_in_which_files_were_indexed(
-    vault: dict[str, str], asked: list[str], data: st.DataObject
+    vault: dict[str, str], query: str, order: list[str], drafts: set[str]
 ) -> None:
     with opened(vault) as workspace:
-        expected = answers(workspace, asked)
-    order = data.draw(st.permutations(sorted(vault)))
-    later = opened({})
-    with later as workspace:
-        for path in order:
-            later.write({path: data.draw(st.sampled_from([vault[path], "# Draft\n\nThe kiln.\n"]))})
-            workspace.branches()  # looks at the disk
-        for path in reversed(order):
-            later.write({path: vault[path]})
-            workspace.branches()
-        assert answers(workspace, asked) == expected
+        expected = workspace.search(query)
+    with opened({}) as workspace:
+        present = [path for path in order if path in vault]
+        indexed_one_by_one(workspace, vault, present, drafts & vault.keys())
+        assert workspace.search(query) == expected
