@@ -67,7 +67,7 @@ class Planted:
         }
 
     def is_ignored(self, path: str) -> bool:
-        """Whether an ignore file keeps a note out; lines are `/folder/`, `/name.md` or `name.md`."""
+        """Whether an ignore file keeps a note out: by `/folder/`, `/name.md` or `name.md`."""
         for base, lines in self.ignored.items():
             if base and not path.startswith(f"{base}/"):
                 continue
@@ -343,7 +343,7 @@ _WHEN_MANY = (2, 3, 4, 4, 3, 1.5, 0.5, 1, 0.7, 0.4, 0.7)
 
 
 def branch_of(path: str) -> str:
-    """The branch of a note, as the documents say: two levels under a carrier, else the top folder."""
+    """The branch of a note, as documented: two levels under a carrier, else the top folder."""
     folders = path.split("/")[:-1]
     if not folders:
         return "."

@@ -137,21 +137,21 @@ LARGE = {
     "a million ideographs": ideographs(1_000_000, 1_000_000),
     "a million ideographs in lines of 80": ideographs(1_000_000, 80),
     "a million ideographs in lines of 1,000": ideographs(1_000_000, 1_000),
-    "ideographs in lines of 3,999": ideographs(300_000, 3_999),
-    "letters in lines of 3,999": ("x" * 3_998 + "\n") * 80,
-    "signs in lines of 3,999": ("=" * 3_998 + "\n") * 80,
-    "blanks in lines of 1,999": (" " * 1_998 + "x") * 350,
+    "ideographs in lines of 3,999": ideographs(120_000, 3_999),
+    "letters in lines of 3,999": ("x" * 3_998 + "\n") * 30,
+    "signs in lines of 3,999": ("=" * 3_998 + "\n") * 30,
+    "blanks in lines of 1,999": (" " * 1_998 + "x") * 150,
 }
 
 
 @pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in LARGE.items()])
-def test_a_million_characters_are_counted_within_a_second(text: str) -> None:
+def test_a_million_characters_are_counted_in_a_second(text: str) -> None:
     count_tokens("the table is loaded")
     started = time.process_time()  # of this process alone, whatever else the machine does
     tokens = count_tokens(text)
     seconds = time.process_time() - started
     assert tokens > 1_000
-    assert seconds < 1
+    assert seconds < max(0.2, len(text) / 1_000_000)
 
 
 def test_the_table_loads_in_a_thread() -> None:

@@ -188,7 +188,6 @@ HOSTILE = {
     "a long key": "y" * 9_000 + ": x",
     "many keys": "\n".join(f"k{number}: v" for number in range(900)),
     "one key often": "\n".join(["k: v"] * 900),
-    "blanks": f"title: a{' ' * 30_000}b\nx: [",
     "quotes": "x: " + "'" * 20_001,
     "colons": ":" * 20_000,
     "stars": "& " + "*a " * 5_000,

@@ -5,6 +5,7 @@ Data goes to stdout, everything else to stderr. Exit codes: 0 answered, 1 nothin
 """
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -115,19 +116,33 @@ def _print(command: str, text: str, *, as_json: bool, found: bool = True, **data
     type=int,
     help="Most bytes of an answer, for clients that cut (Copilot CLI: 9500).",
 )
-def serve(vault: Path | None, index_dir: str | None, max_answer_bytes: int | None) -> None:
-    """Serve the vault to an MCP client over stdin and stdout."""
-    if vault is None and settings_home(Path.cwd()).resolve() in (
-        Path.home().resolve(),
-        Path(Path.cwd().anchor),
-    ):
-        raise click.UsageError(
-            "Give the folder of notes: --vault PATH (not your whole home folder)."
-        )
+@click.option("--http", "address", help="Serve Streamable HTTP at HOST:PORT, e.g. 127.0.0.1:8321.")
+@click.option(
+    "--token-file",
+    type=click.Path(path_type=Path),
+    help="File with the bearer token (or WORKINGSET_TOKEN).",
+)
+@click.option("--allow-host", "hosts", multiple=True, help="Another Host name clients may use.")
+def serve(
+    vault: Path | None,
+    index_dir: str | None,
+    max_answer_bytes: int | None,
+    address: str | None,
+    token_file: Path | None,
+    hosts: tuple[str, ...],
+) -> None:
+    """Serve the vault to an MCP client over stdin and stdout, or to many over HTTP."""
+    here = settings_home(Path.cwd()).resolve()
+    if vault is None and here in (Path.home().resolve(), Path(here.anchor)):
+        raise click.UsageError("Give the folder of notes: --vault PATH (not a whole home folder).")
     with _opened(vault, index_dir, build=False, max_answer_bytes=max_answer_bytes) as workspace:
-        from workingset_mcp.server import (
-            serve_stdio,
-        )  # imports mcp: 0.6 s that no other command pays
+        if address:
+            from workingset_mcp.http import read_token, serve_http  # imports mcp
+
+            token = read_token(token_file, os.environ.get("WORKINGSET_TOKEN"))
+            serve_http(workspace, address, token, hosts)
+            return
+        from workingset_mcp.server import serve_stdio  # imports mcp: 0.6 s no other command pays
 
         serve_stdio(workspace)
 

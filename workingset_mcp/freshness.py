@@ -109,6 +109,7 @@ class Freshness:
         self.built = threading.Event()
         self.stopping = threading.Event()
         self.watcher = "off"
+        self.listeners: list[Callable[[frozenset[str]], None]] = []  # told of changed branches
         self._lock = threading.RLock()
         self._settled: dict[str, Fingerprint] = {}
         self._known: dict[str, dict[str, Known]] = {}
@@ -269,6 +270,10 @@ class Freshness:
             return
         before = self.index.data_version()
         self.index.apply(parsed, gone, touched)
+        changed = frozenset(map(self.vault.branch_of, [*gone, *(p.note.path for p in parsed)]))
+        if changed and self.built.is_set():
+            for listener in list(self.listeners):
+                listener(changed)
         if self._known_version != before:
             self._known_version = None
             return

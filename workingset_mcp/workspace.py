@@ -162,6 +162,31 @@ class Workspace:
             )
         return made
 
+    def known_branches(self) -> list[str]:
+        """Names of the branches as the index has them."""
+        with self.index.snapshot() as snapshot:
+            return snapshot.branch_names()
+
+    def known_paths(self) -> list[str]:
+        """Paths of the notes as the index has them."""
+        with self.index.snapshot() as snapshot:
+            return snapshot.paths()
+
+    def branch_times(self) -> list[tuple[str, int]]:
+        """Branches and when a note of theirs was last written (nanoseconds)."""
+        self._refresh_all()
+        with self.index.snapshot() as snapshot:
+            return snapshot.branch_times()
+
+    def note_text(self, path: str) -> str:
+        """The whole text of a note, decoded. Raises VaultError."""
+        found, _ = self._path_named(path)
+        try:
+            raw, _ = self.vault.read(found)
+        except OSError:
+            raise self._gone(found) from None
+        return decode(raw)[0]
+
     def brief_numbers(self, branch: str, budget: int | None = None) -> tuple[int, int, int]:
         """Notes and source tokens of a branch, and tokens of its brief."""
         text = self.brief(branch, budget).partition("\n")[2]

@@ -63,6 +63,13 @@ class Snapshot:
         )
         return [BranchRow(row[0], row[1], row[3], row[2]) for row in rows]
 
+    def branch_times(self) -> list[tuple[str, int]]:
+        """Branches by name with the newest file time of their notes, in nanoseconds."""
+        rows = self._all(
+            "SELECT branch, max(mtime_ns) FROM note WHERE kind != 'brief' GROUP BY branch ORDER BY branch"
+        )
+        return [(row[0], row[1]) for row in rows]
+
     def branch_names(self) -> list[str]:
         """Names of the branches that hold a note."""
         return [row[0] for row in self._all("SELECT DISTINCT branch FROM note ORDER BY branch")]
