@@ -2,15 +2,16 @@
 
     python bench/stress_freshness.py [--operations 10000] [--beside 600] [--clock-step-ms 4]
 
-Two workspaces share one index folder; the first one has a live follower. Four parts: one edit after
+Two workspaces share one index folder; the first one has a live follower. Five parts: one edit after
 the other with calls between (a save may be half done); calls while a thread edits; the wait until a
-search shows a save; and an edit in the middle of an answer, which the other client indexes before
-the answer is given. `--beside` notes that never change make the vault too large to be walked for
+search shows a save; an edit in the middle of an answer, which the other client indexes before the
+answer is given; and quick edits of one note that keep its size and time. `--beside` notes that never change make the vault too large to be walked for
 every search. `--clock-step-ms` lets stamps advance in steps, as Linux before 6.13 does. Not here:
 the edits (`planted`), the questions (`asking`), real servers (`stress_servers`).
 """
 
 import argparse
+import os
 import tempfile
 import threading
 import time
@@ -155,6 +156,25 @@ def edited_in_the_middle(asker: Asker, times: int) -> None:
                 asker.wrong(OLD, kind, name, head(text))
 
 
+def quick_edits(asker: Asker, times: int) -> None:
+    """One note edited again and again, its size and modification time kept, looked at in between."""
+    planted, (name, client) = asker.planted, next(iter(asker.clients.items()))
+    path = edited_notes(planted)[0]
+    file = planted.root / path
+    planted._write(path, planted.text(tasks=1))
+    for at in range(times):
+        before, text = file.stat(), planted.text(tasks=1)
+        with file.open("r+b") as opened:
+            opened.write(text.encode())
+        os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+        planted.texts[path] = text
+        for _ in range(at % 3):
+            client.freshness.refresh(branch_of(path))
+        asker.doing = "a quick edit"
+        found = asker.answer("brief", name, lambda w: w.brief(branch_of(path), 24_000)) or ""
+        asker.true_words("brief", name, found, branch_of(path))
+
+
 @contextmanager
 def in_the_middle(workspace: Workspace, edit: Callable[[], None]) -> Iterator[None]:
     """Let something happen once, when an answer has been composed and not yet been given."""
@@ -248,6 +268,7 @@ def run(chosen: argparse.Namespace, work: Path) -> int:
         wrong += part(asker, "calls while a thread edits", while_a_thread_edits, chosen.racing)
         time_to_shown(asker, chosen.saves)
     wrong += part(asker, "edited in the middle of an answer", edited_in_the_middle, chosen.middle)
+    wrong += part(asker, "quick edits of one note", quick_edits, chosen.quick)
     for client in clients.values():
         client.close()
     return wrong
@@ -270,6 +291,7 @@ def main() -> None:
     parser.add_argument("--racing", type=int, default=20, help="seconds of edits in a thread (20)")
     parser.add_argument("--saves", type=int, default=50)
     parser.add_argument("--middle", type=int, default=20, help="edits within answers, a kind (20)")
+    parser.add_argument("--quick", type=int, default=500, help="quick edits of one note (500)")
     parser.add_argument("--clock-step-ms", type=float, default=0.0)
     chosen = parser.parse_args()
     if chosen.clock_step_ms:

@@ -736,13 +736,18 @@ TASKS = [
     ),
     (
         "fields as they stand",
-        "- [ ] Renew 📅 2026-06-25 🔼 #ops ^b1\n- [ ] Pay [due:: 2026-06-26] [owner:: till]\n"
+        "- [ ] Renew 📅 2026-06-25 🔼 #ops\n- [ ] Pay [due:: 2026-06-26] [owner:: till]\n"
         "- [ ] **Book** `room 4` ~~x~~ [[plan|the plan]] https://example.invalid/a_b_c?d=1\n",
         [
-            (" ", "Renew 📅 2026-06-25 🔼 #ops ^b1", 1),
+            (" ", "Renew 📅 2026-06-25 🔼 #ops", 1),
             (" ", "Pay [due:: 2026-06-26] [owner:: till]", 2),
             (" ", "**Book** `room 4` ~~x~~ [[plan|the plan]] https://example.invalid/a_b_c?d=1", 3),
         ],
+    ),
+    (
+        "a block id of the editor goes",
+        "- [ ] oil the weir ^b1\n- [ ] raise it by 2^3\n",
+        [(" ", "oil the weir", 1), (" ", "raise it by 2^3", 2)],
     ),
     ("no line end behind it", "# Note\n\n- [ ] last", [(" ", "last", 3)]),
     (
@@ -1006,6 +1011,16 @@ def test_action_bullets_under_a_heading_that_names_only_a_month_make_a_brief(
         )
     )
     assert shown.actions == ["Tom calls the mill"]
+
+
+def test_action_bullets_of_a_note_dated_ahead_make_a_brief(open_vault: OpenVault) -> None:
+    shown = brief(
+        open_vault(
+            "=== cust/acme/2026-09-01-plan.md\n# Plan\n\n## 2026-06-01\n\n### Action items\n\n"
+            "- Tom calls the mill\n"
+        )
+    )
+    assert shown.fields["branch"] == ACME
 
 
 @pytest.mark.parametrize("month", ["February", "April", "September", "November"])
