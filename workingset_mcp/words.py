@@ -106,7 +106,7 @@ NOISE_HEADING = re.compile(
     r"^\W*(?:attend|present\b|members? present|regrets|apologies|participants?|visitors|guests"
     r"|others? present|anwesen|teilnehm|gäste|entschuldigt|参会|出席|參加|参加者|참석|check-?in"
     r"|ice ?breaker|links?\b|useful links|目录|目次|table of contents|contents\b|toc\b"
-    r"|code of conduct|anhänge|emeritus|former|archive|resources?$|recording|vidéo|présents)",
+    r"|members$|mitglieder$|code of conduct|anhänge|emeritus|former|archive|resources?$|recording|vidéo|présents)",
     _I,
 )
 NOISE_LINE = re.compile(

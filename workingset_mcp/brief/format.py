@@ -32,15 +32,15 @@ class Mosts(NamedTuple):
     contact: int = 6
     rule: int = 20
     lead: int = 6
-    standing_tokens: int = 600
+    standing_tokens: int = 550
     standing_tokens_beside_status: int = 300
     topics: int = 20
     topics_tokens: int = 100
     recent: int = 8
-    recent_tokens: int = 160
+    recent_tokens: int = 130
     undated_status_tokens: int = 300
     newest_tokens: int = 700
-    newest_tokens_without_status: int = 1_300
+    newest_tokens_without_status: int = 1_400
     newest_tokens_beside_long_status: int = 400
 
     def for_budget(self, budget_tokens: int) -> "Mosts":

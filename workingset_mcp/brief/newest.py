@@ -27,6 +27,7 @@ from workingset_mcp.words import (
 )
 
 MOST_UNITS = 6
+LEAST_TOPIC_CHARACTERS = 12  # shorter headings (Discussion, Notes) name no topic
 LEAST_UNIT_CHARACTERS = 40
 MOST_UNIT_LINES = 1_500
 LEAST_VALUE = 2.0
@@ -47,6 +48,7 @@ class _Line:
     text: str
     tokens: int
     score: float
+    topic: int = 0  # the line of the heading that says what it is about
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,10 @@ class _Unit:
     head_tokens: int
     lines: list[_Line]
     outline: Outline
+
+    def text_of(self, line: int) -> str:
+        """A line of the note by its number."""
+        return self.outline.lines[line - self.unit.first_line]
 
 
 def newest_notes(materials: Materials, limit_tokens: int) -> tuple[str, int, int]:
@@ -120,8 +126,13 @@ def _pick(units: Sequence[_Unit], limit_tokens: int) -> list[list[int]]:
             + (0 if beside else _RUN_TOKENS)
             + (0 if picked[at] else units[at].head_tokens)
         )
+        topic = line.topic if line.topic not in picked[at] else 0
+        if topic:
+            cost += _RUN_TOKENS + count_tokens(units[at].text_of(topic))
         if cost <= left:
             picked[at].add(line.number)
+            if topic:
+                picked[at].add(topic)
             left -= cost
     return [sorted(numbers) for numbers in picked]
 
@@ -159,9 +170,20 @@ def _content(materials: Materials, unit: NewUnit) -> tuple[list[_Line], Outline]
         score += after_heading - REPEAT_PENALTY * (repeats - 1)
         if unit.date < materials.units[0].date and NEXT_TIME.search(raw):
             score += EXPIRED - 2  # what was planned for the next meeting: that one has been
-        found.append(_Line(number, raw, count_tokens(raw) + 1, score))
+        topic = _topic_line(outline, at)
+        topic = topic + unit.first_line - 1 if topic else 0
+        found.append(_Line(number, raw, count_tokens(raw) + 1, score, topic))
         after_heading = False
     return found, outline
+
+
+def _topic_line(outline: Outline, at: int) -> int:
+    """The line of the nearest heading above that says what a line is about; 0 when none does."""
+    path = outline.headings_at(at)
+    for mark in reversed([m for m in outline.marks if m.line < at and m.line > 1]):
+        if mark.text in path and len(without_link_targets(mark.text)) >= LEAST_TOPIC_CHARACTERS:
+            return mark.line
+    return 0
 
 
 def _is_noise(outline: Outline, at: int, raw: str) -> bool:
