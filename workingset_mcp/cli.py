@@ -17,8 +17,9 @@ import click
 
 from workingset_mcp import __version__
 from workingset_mcp.errors import OverrideTooLarge, WorkingsetError
+from workingset_mcp.files import write_atomically
 from workingset_mcp.settings import load_settings, settings_home
-from workingset_mcp.vault import Vault, write_atomically
+from workingset_mcp.vault import Vault
 from workingset_mcp.workspace import Workspace, brief_text
 
 JSON_SCHEMA_VERSION = 1

@@ -10,9 +10,9 @@ days gets no value.
 from __future__ import annotations
 
 import datetime
-from calendar import monthrange
 import re
 import unicodedata
+from calendar import monthrange
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache

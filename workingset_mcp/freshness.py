@@ -18,10 +18,11 @@ import anyio.to_thread
 from watchfiles import Change, awatch
 
 from workingset_mcp.dates import date_of_path
+from workingset_mcp.ignoring import LEFT_OUT_FOLDERS
 from workingset_mcp.index import Index
 from workingset_mcp.index.rows import Known, Parsed
 from workingset_mcp.note import parse_note, text_digest, unreadable_note
-from workingset_mcp.vault import LEFT_OUT_FOLDERS, Fingerprint, LeftOut, Vault
+from workingset_mcp.vault import Fingerprint, LeftOut, Vault
 
 QUIET_MILLISECONDS = 50
 HEARTBEAT_MILLISECONDS = 500

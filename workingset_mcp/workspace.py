@@ -29,6 +29,7 @@ from workingset_mcp.budget import LEAST_BRIEF_BUDGET, LEAST_BUDGET, count_tokens
 from workingset_mcp.counting import count_notes, tokens_of
 from workingset_mcp.dates import find_dates
 from workingset_mcp.errors import ArgumentError, BranchNotFound, NoteNotFound
+from workingset_mcp.files import write_atomically
 from workingset_mcp.freshness import FIRST_BUILD_WAIT_SECONDS, Freshness, Progress
 from workingset_mcp.index import Index, Snapshot, Stemmer, index_folder
 from workingset_mcp.markdown import line_ends_kept
@@ -36,7 +37,7 @@ from workingset_mcp.note import OVERRIDE_NAME, decode
 from workingset_mcp.record import Window, record_of
 from workingset_mcp.search.answer import search_draft
 from workingset_mcp.settings import Settings, load_settings, today
-from workingset_mcp.vault import LeftOut, Vault, write_atomically
+from workingset_mcp.vault import LeftOut, Vault
 
 ROUNDS = 3
 SMALL_WALK_SECONDS = 0.004  # a vault walked this fast is checked whole before every search
