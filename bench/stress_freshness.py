@@ -5,9 +5,10 @@
 Two workspaces share one index folder; the first one has a live follower. Five parts: one edit after
 the other with calls between (a save may be half done); calls while a thread edits; the wait until a
 search shows a save; an edit in the middle of an answer, which the other client indexes before the
-answer is given; and quick edits of one note that keep its size and time. `--beside` notes that never change make the vault too large to be walked for
-every search. `--clock-step-ms` lets stamps advance in steps, as Linux before 6.13 does. Not here:
-the edits (`planted`), the questions (`asking`), real servers (`stress_servers`).
+answer is given; quick edits of one note that keep its size and time. `--beside` notes that never
+change make the vault too large to be walked for every search. `--clock-step-ms` lets stamps advance
+in steps, as Linux before 6.13 does. Not here: the edits (`planted`), the questions (`asking`), real
+servers (`stress_servers`).
 """
 
 import argparse
@@ -26,7 +27,7 @@ from asking import LATE_SECONDS, OLD, Asker, Lag, Tally, head
 from planted import SHARED_WORDS, Planted, branch_of, words_in
 
 from workingset_mcp import vault as vault_module
-from workingset_mcp.freshness import Follower
+from workingset_mcp.follower import Follower
 from workingset_mcp.settings import Settings
 from workingset_mcp.vault import Fingerprint
 from workingset_mcp.workspace import Workspace
@@ -157,7 +158,7 @@ def edited_in_the_middle(asker: Asker, times: int) -> None:
 
 
 def quick_edits(asker: Asker, times: int) -> None:
-    """One note edited again and again, its size and modification time kept, looked at in between."""
+    """One note edited again and again, its size and time kept, looked at in between."""
     planted, (name, client) = asker.planted, next(iter(asker.clients.items()))
     path = edited_notes(planted)[0]
     file = planted.root / path

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import hypothesis
 import pytest
 
-from workingset_mcp.items import LABEL_KINDS, STANDING_KINDS
+from workingset_mcp.lines import LABEL_KINDS, STANDING_KINDS
 from workingset_mcp.settings import Settings
 from workingset_mcp.workspace import Workspace
 

@@ -609,10 +609,10 @@ def test_han_kana_and_hangul_are_kept_as_pairs(text: str, pairs: str) -> None:
         (("2026-06-16", "Notes"), "2026-06-16"),
         (("2026-06-16", "Review of 2026-06-09"), "2026-06-09"),
         (("2026-06-16", "June 2026"), "2026-06-16"),
-        (("June 2026",), ""),
+        (("June 2026",), "2026-06"),
     ],
 )
-def test_a_section_is_dated_by_the_deepest_full_date_of_its_headings(
+def test_a_section_is_dated_by_the_deepest_full_date_of_its_headings_else_a_month(
     headings: tuple[str, ...], date: str
 ) -> None:
     assert section_date(headings) == date

@@ -5,9 +5,10 @@ from conftest import OpenVault
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workingset_mcp.items import OPEN_STATES, Item, StatusBlock
+from workingset_mcp.lines import OPEN_STATES, Item
 from workingset_mcp.note import parse_note
 from workingset_mcp.settings import LABELS, Settings
+from workingset_mcp.statuses import StatusBlock
 
 
 def items_of(text: str, path: str = "2026-06-16.md", **chosen: object) -> list[Item]:

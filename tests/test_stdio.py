@@ -15,7 +15,7 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 
 from workingset_mcp.demo import example_vault
-from workingset_mcp.freshness import Follower
+from workingset_mcp.follower import Follower
 from workingset_mcp.settings import load_settings
 from workingset_mcp.workspace import Workspace
 

@@ -34,8 +34,11 @@ _PATTERN = "|".join(
 )
 # The encoder's regex engine overflows on a run of about a million blanks and slows down on endless
 # words: such text is counted in pieces, each a little dearer than its exact count.
-_PATHOLOGICAL = re.compile(r"\s{2000}|\S{4000}")
-_PIECE_CHARACTERS = 2_000
+_PATHOLOGICAL = re.compile(r"(?:^|(?<=\S))\s{2000}|(?:^|(?<=\s))\S{4000}")
+_SLOW = re.compile(r"(?:^|(?<=[\s\x00-\x7f]))[^\s\x00-\x7f]{400}")  # in texts where it adds up
+_SLOW_FROM_CHARACTERS = 20_000
+_PIECE_CHARACTERS = 200
+_LONGEST_TOKEN = 130  # characters
 _load_lock = threading.Lock()
 
 
@@ -44,7 +47,8 @@ def count_tokens(text: str) -> int:
     if not text:
         return 0
     encoder = _encoder()
-    if not _PATHOLOGICAL.search(text):
+    slow = len(text) > _SLOW_FROM_CHARACTERS and _SLOW.search(text)
+    if not slow and not _PATHOLOGICAL.search(text):
         return len(encoder.encode_ordinary(text))
     total = 0
     for start in range(0, len(text), _PIECE_CHARACTERS):
@@ -64,11 +68,8 @@ def cut_to_tokens(text: str, budget_tokens: int) -> int:
     """Characters of the longest beginning of `text` that costs at most `budget_tokens`."""
     if budget_tokens <= 0:
         return 0
-    if len(text) <= budget_tokens:  # a token is at least one character or part of one
-        if count_tokens(text) <= budget_tokens:
-            return len(text)
-    low, high = 0, min(len(text), budget_tokens * 40)
-    if count_tokens(text[:high]) <= budget_tokens and high == len(text):
+    low, high = 0, min(len(text), budget_tokens * _LONGEST_TOKEN)
+    if high == len(text) and count_tokens(text) <= budget_tokens:
         return high
     while low < high:
         middle = (low + high + 1) // 2
@@ -83,7 +84,7 @@ def take_lines(lines: Sequence[str], budget_tokens: int) -> int:
     """How many of the first lines (with their ends) fit into `budget_tokens` together."""
     used = 0
     for number, line in enumerate(lines):
-        if used + len(line) // 40 > budget_tokens:
+        if len(line) > _LONGEST_TOKEN * (budget_tokens - used + 1):
             return number
         used += count_tokens(line)
         if used > budget_tokens:

@@ -12,9 +12,9 @@ from pathlib import Path
 from workingset_mcp.budget import count_tokens
 from workingset_mcp.errors import ArgumentError, VaultError
 from workingset_mcp.files import write_bytes_atomically
-from workingset_mcp.items import statuses_of
 from workingset_mcp.markdown import line_ends_kept, outline_of
 from workingset_mcp.settings import Settings
+from workingset_mcp.statuses import statuses_of
 
 LEAST_TOKENS = 3_000
 _BOM = b"\xef\xbb\xbf"

@@ -12,7 +12,6 @@ from __future__ import annotations
 import datetime
 import re
 import unicodedata
-from calendar import monthrange
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -349,12 +348,3 @@ def date_words(value: str) -> str:
     if day:
         return f"d{year}{month}{day} d{year}{month} {name} {int(day)} {year}"
     return f"d{year}{month} {name} {year}" if month else f"d{year}"
-
-
-def last_day(value: str) -> str:
-    """The last day that an ISO date of any precision can mean."""
-    if len(value) == 4:
-        return f"{value}-12-31"
-    if len(value) == 7:
-        return f"{value}-{monthrange(int(value[:4]), int(value[5:]))[1]}"
-    return value

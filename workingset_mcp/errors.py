@@ -9,6 +9,7 @@
     │   └── PathRefused        outside the vault, hidden, ignored, not a note, unreadable
     ├── BranchNotFound         no such branch; carries near matches
     ├── OverrideTooLarge       an override over its cap: nothing is injected       (CLI exit 1)
+    ├── IndexDamaged           the index file is damaged: rebuilt unasked, never seen by a caller
     └── IndexUnavailable       no FTS5, nowhere to keep an index                  (CLI exit 3)
 
 Anything else that is raised is a bug: logged, and masked before it reaches a client.
@@ -73,6 +74,10 @@ class OverrideTooLarge(WorkingsetError):
     """An override is over its cap; it is never cut silently."""
 
     exit_code = 1
+
+
+class IndexDamaged(WorkingsetError):
+    """The index file is damaged; the workspace builds it anew and asks again."""
 
 
 class IndexUnavailable(WorkingsetError):

@@ -2,37 +2,25 @@
 
 An event is only a hint: whatever arrives, `refresh` compares fingerprints of disk and index
 (`plan_changes`, pure), parses what differs and applies it. Correctness never depends on which
-events came. Not here: what an answer needs checked (`workspace`).
+events came. Not here: when to look (`follower`), what an answer needs checked (`workspace`).
 """
 
-import logging
 import os
 import threading
 import time
-from collections.abc import AsyncIterable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
-
-import anyio
-import anyio.to_thread
-from watchfiles import Change, awatch
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 from workingset_mcp.dates import date_of_path
-from workingset_mcp.ignoring import LEFT_OUT_FOLDERS
 from workingset_mcp.index import Index
 from workingset_mcp.index.rows import Known, Parsed
 from workingset_mcp.note import parse_note, text_digest, unreadable_note
 from workingset_mcp.vault import Fingerprint, LeftOut, Vault
 
-QUIET_MILLISECONDS = 50
-HEARTBEAT_MILLISECONDS = 500
-SWEEP_SECONDS = 60.0
-POLL_SECONDS = 2.0
 BATCH_NOTES = 200
 FIRST_BUILD_WAIT_SECONDS = 5.0
 _CLOCK_STEP_NS = 50_000_000  # file systems stamp in steps of up to some 10 ms
 _COARSE_CLOCK_STEP_NS = 2_000_000_000  # FAT and some network disks
-_log = logging.getLogger(__name__)
 
 Progress = Callable[[int, int], None]
 
@@ -196,10 +184,11 @@ class Freshness:
                         self.index.settle()
                     return
             with self.index.snapshot() as snapshot:
-                if snapshot.complete():
-                    self.refresh()
-                    return
-                self.state.done = snapshot.note_count()
+                complete, done = snapshot.complete(), snapshot.note_count()
+            if complete:
+                self.refresh()
+                return
+            self.state.done = done
             self.stopping.wait(0.05)
 
     def wait_until_built(self, seconds: float = FIRST_BUILD_WAIT_SECONDS) -> bool:
@@ -214,6 +203,15 @@ class Freshness:
         """Whether the index knows a note below this folder."""
         with self._lock:
             return any(path.startswith(f"{folder}/") for path in self._known_of(None))
+
+    def start_anew(self) -> None:
+        """Put a new, empty file in the place of a damaged one, and forget what was known."""
+        with self._lock:
+            self.index.replace_damaged()
+            self.built.clear()
+            self.state = State()
+            self._known_version = None
+            self._settled.clear()
 
     def note_failure(self, error: BaseException) -> None:
         """Remember that keeping up failed, until a refresh succeeds again."""
@@ -323,85 +321,3 @@ class Freshness:
 def _day_in(path: str) -> str:
     found = date_of_path(path)
     return found[0] if found else ""
-
-
-@dataclass(slots=True)
-class Follower:
-    """Follows a vault: refreshes on events, sweeps now and then, polls where no events come."""
-
-    freshness: Freshness
-    source: AsyncIterable[set[tuple[Change, str]]] | None = None
-    on_change: Callable[[set[str]], None] | None = None
-    sweep_seconds: float = SWEEP_SECONDS
-    poll_seconds: float = POLL_SECONDS
-    watching: anyio.Event = field(default_factory=anyio.Event)  # set when events arrive for sure
-    _stop: anyio.Event = field(default_factory=anyio.Event)
-
-    async def run(self) -> None:
-        """Follow until cancelled. A failing refresh is remembered, logged and tried again."""
-        async with anyio.create_task_group() as group:
-            group.start_soon(self._follow)
-            group.start_soon(self._sweep)
-
-    async def _follow(self) -> None:
-        freshness = self.freshness
-        root = freshness.vault.root
-        try:
-            source = self.source or awatch(
-                root,
-                watch_filter=None,
-                debounce=400,
-                step=QUIET_MILLISECONDS,
-                rust_timeout=HEARTBEAT_MILLISECONDS,
-                yield_on_timeout=True,
-                stop_event=self._stop,
-                ignore_permission_denied=True,
-            )
-            async for changed in source:
-                if not self.watching.is_set():
-                    freshness.watcher = "events"
-                    await self._refresh({None})  # what changed before the watch began
-                    self.watching.set()
-                if changed:
-                    await self._refresh(self._scopes({Path(path) for _, path in changed}))
-        except anyio.get_cancelled_exc_class():
-            self._stop.set()
-            raise
-        except Exception as error:  # noqa: BLE001  # a watcher that dies must not end the server
-            _log.warning("no file events (%s): polling every %s s", error, self.poll_seconds)
-        freshness.watcher = "polling"
-
-    async def _sweep(self) -> None:
-        while True:
-            polling = self.freshness.watcher == "polling"
-            await anyio.sleep(self.poll_seconds if polling else self.sweep_seconds)
-            await self._refresh({None})
-
-    async def _refresh(self, scopes: set[str | None]) -> None:
-        for scope in sorted(scopes, key=str) if None not in scopes else [None]:
-            try:
-                await anyio.to_thread.run_sync(self.freshness.refresh, scope)
-            except Exception as error:  # noqa: BLE001  # the supervised loop: logged, tried again
-                self.freshness.note_failure(error)
-                _log.exception("refresh failed; it is tried again at the next event or sweep")
-
-    def _scopes(self, changed: set[Path]) -> set[str | None]:
-        """The branches whose notes may differ; the whole vault on any doubt."""
-        vault = self.freshness.vault
-        scopes: set[str | None] = set()
-        for path in changed:
-            try:
-                relative = path.relative_to(vault.root).as_posix()
-            except ValueError:
-                return {None}
-            if vault.shapes_the_walk(relative):
-                return {None}
-            if any(
-                part.startswith(".") or part in LEFT_OUT_FOLDERS for part in relative.split("/")
-            ):
-                continue
-            if vault.is_note_name(path.name) and not path.is_dir():
-                scopes.add(vault.branch_of(relative))
-            elif path.is_dir() or self.freshness.knows_below(relative):
-                return {None}
-        return scopes

@@ -20,9 +20,14 @@ MOST_ALIASES = 20
 DATE_FIELDS = ("date", "created", "created_at", "updated", "updated_at", "modified", "published")
 
 _ALIAS = re.compile(r"(?:^|[\s,\[:{])\*[\w-]+")
-_SIMPLE_LINE = re.compile(r"^([A-Za-z_][\w -]{0,40}?)[ \t]*:[ \t]+(\S.*?)[ \t]*$")
-_TOP_KEY = re.compile(r"^([A-Za-z_][\w -]*?)[ \t]*:(?:\s|$)", re.MULTILINE)
+_SIMPLE_LINE = re.compile(r"^([A-Za-z_][\w-]{0,40}):[ \t]+(\S.*)$")
+_TOP_KEY = re.compile(r"^([A-Za-z_][\w-]*):(?:\s|$)", re.MULTILINE)
 _DEPTH = re.compile(r"[\[{]{40}|^ {200}", re.MULTILINE)
+# What PyYAML raises on hostile values (`!!int ''`, `!!bool maybe`, `!!timestamp soon`) besides its own.
+_REFUSALS = (
+    yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError,
+)  # fmt: skip
+_MOST_DIGITS = 10**18
 _handler = YAMLHandler()
 
 
@@ -51,11 +56,13 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter:
     found = {str(key).strip().lower(): value for key, value in loaded.items()}
     dates = []
     for name in DATE_FIELDS:
-        day = iso_day(found.get(name))
+        value = found.get(name)
+        day = iso_day(value) if not _is_huge(value) else None
         if day:
             dates.append(day)
-        elif name == "date" and found.get(name) not in (None, ""):
-            remarks.append(f"front matter date {str(found[name])[:40]!r} is no date")
+        elif name == "date" and value not in (None, ""):
+            shown = "of many digits" if _is_huge(value) else repr(str(value)[:40])
+            remarks.append(f"front matter date {shown} is no date")
     return FrontMatter(
         title=_text(found.get("title")),
         kind=_text(found.get("kind")),
@@ -78,7 +85,7 @@ def _load(block: str, remarks: list[str]) -> Mapping[Any, Any]:
         return {}
     try:
         loaded = _handler.load(block)
-    except (yaml.YAMLError, ValueError, TypeError, RecursionError, OverflowError) as error:
+    except _REFUSALS as error:
         remarks.append(f"front matter is no valid YAML: {_first_words(error)}")
         return _simple_lines(block)
     if isinstance(loaded, Mapping):
@@ -101,7 +108,7 @@ def _simple_lines(block: str) -> dict[str, str]:
     for line in block.split("\n"):
         matched = _SIMPLE_LINE.match(line)
         if matched:
-            found[matched[1].lower()] = matched[2].strip("'\"")
+            found[matched[1].lower()] = matched[2].strip().strip("'\"")
     return found
 
 
@@ -110,8 +117,14 @@ def _repeated_keys(block: str) -> str:
     return ", ".join(sorted({key for key in keys if keys.count(key) > 1}))
 
 
+def _is_huge(value: Any) -> bool:
+    return isinstance(value, int) and abs(value) > _MOST_DIGITS
+
+
 def _text(value: Any) -> str:
-    return " ".join(str(value).split())[:300] if isinstance(value, (str, int, float)) else ""
+    if not isinstance(value, (str, int, float)) or _is_huge(value):
+        return ""
+    return " ".join(str(value).split())[:300]
 
 
 def _texts(value: Any) -> tuple[str, ...]:

@@ -32,8 +32,7 @@ def _nested(text: str) -> str:
 
 
 def _copilot(text: str) -> str:
-    event = {"hookEventName": "SessionStart", "additionalContext": text}
-    return json.dumps({"additionalContext": text, "hookSpecificOutput": event}, ensure_ascii=False)
+    return json.dumps({"additionalContext": text}, ensure_ascii=False)
 
 
 def _cursor(text: str) -> str:
@@ -118,8 +117,6 @@ def context_text(workspace: Workspace, branch: str | None, max_bytes: int) -> st
     override = _checked_override(materials)
     if branch is not None and not materials.branch.notes:
         return ""
-    if branch is None and not override:
-        return ""
     parts = [_decisive(materials, branch)]
     if override:
         path, text = override
@@ -172,7 +169,10 @@ def _checked_override(materials: Materials) -> tuple[str, str] | None:
 def _decisive(materials: Materials, branch: str | None) -> str:
     """What must survive a preview of two kilobytes."""
     if branch is None:
-        return f"Notes of the vault {materials.branch.vault}: get_brief() lists its branches.\n"
+        return (
+            f"Notes are kept in the vault {materials.branch.vault}: get_brief() of workingset lists its"
+            " branches, get_brief(branch=…) gives the current state of one.\n"
+        )
     lines = [f"Notes on {branch}, as of {materials.as_of or 'no date'}."]
     status = materials.status
     if status:
@@ -199,7 +199,7 @@ def _rest(materials: Materials) -> str:
     if status:
         note, block = status
         source = f"{note.path}:{block.line}-{block.last_line}"
-        parts.append(f"{quoted_block(chr(10).join(materials.status_lines), 2, source)}\n")
+        parts.append(f"{quoted_block('\n'.join(materials.status_lines), 1, source)}\n")
     items = [
         f"- [{one.item.state}] {one.item.text} ({one.sources[0]})"
         for one in materials.open_items[MOST_URGENT:25]

@@ -31,9 +31,11 @@ class Printed(NamedTuple):
     blocks: tuple[tuple[str, str], ...]
 
 
-def printed_for(client: str, vault: Path, *, hooks: bool) -> Printed:
+def printed_for(client: str, vault: Path, *, hooks: bool, index_dir: str | None = None) -> Printed:
     """The blocks for one of CLIENTS."""
     command = [*own_command(), "serve", "--vault", str(vault)]
+    if index_dir:
+        command += ["--index-dir", index_dir]
     blocks = [CLIENTS[client](command)]
     if hooks:
         hook = _hook_of(client, vault)
@@ -60,16 +62,20 @@ def own_command() -> list[str]:
 
 
 def _claude_code(command: list[str]) -> tuple[str, str]:
-    return "Claude Code, in a shell", f"claude mcp add {NAME} -- {shlex.join(command)}"
+    return "Claude Code, in a shell", f"claude mcp add -s user {NAME} -- {shlex.join(command)}"
 
 
 def _copilot(command: list[str]) -> tuple[str, str]:
-    line = shlex.join([*command, "--max-answer-bytes", "9500"])
-    return "Copilot CLI, in a shell", f"copilot mcp add {NAME} -- {line}"
+    return "Copilot CLI, in a shell", f"copilot mcp add {NAME} -- {shlex.join(command)}"
 
 
 def _codex(command: list[str]) -> tuple[str, str]:
-    return "Codex, in a shell", f"codex mcp add {NAME} -- {shlex.join(command)}"
+    # `required`: without it Codex sends its first request before the server has answered.
+    arguments = json.dumps(command[1:], ensure_ascii=False)
+    return "Codex, into ~/.codex/config.toml", (
+        f"[mcp_servers.{NAME}]\ncommand = {json.dumps(command[0], ensure_ascii=False)}\n"
+        f"args = {arguments}\nrequired = true\nstartup_timeout_sec = 30"
+    )
 
 
 def _gemini(command: list[str]) -> tuple[str, str]:
@@ -138,7 +144,8 @@ def _hook_of(client: str, vault: Path) -> Hook | None:
         return Hook("~/.claude/settings.json (or .claude/settings.json of a project)", entry)
     if client == "codex":
         return Hook(
-            "~/.codex/hooks.json", {"hooks": {"SessionStart": [{"hooks": [nested("codex", 10)]}]}}
+            "~/.codex/hooks.json (then trust it in /hooks: Codex skips untrusted ones silently)",
+            {"hooks": {"SessionStart": [{"hooks": [nested("codex", 10)]}]}},
         )
     if client == "gemini":
         return Hook(

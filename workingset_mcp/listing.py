@@ -14,7 +14,7 @@ from workingset_mcp.budget import count_tokens, take_lines
 from workingset_mcp.errors import ArgumentError
 from workingset_mcp.index import Snapshot
 from workingset_mcp.index.rows import NoteRow
-from workingset_mcp.items import CANCELLED_STATES, DONE_STATES, OPEN_STATES, folded
+from workingset_mcp.lines import CANCELLED_STATES, DONE_STATES, OPEN_STATES, folded
 from workingset_mcp.vault import LeftOut
 
 Kind = Literal[

@@ -6,7 +6,6 @@ comments, tab-indented lists) is added here. Not here: what the lines say (`item
 """
 
 import re
-from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,19 +15,17 @@ from typing import Any
 
 import pyromark
 
-MOST_SECTION_CHARACTERS = 2_400
 BOLD_LEVEL = 7  # a line that is only bold text stands below every real heading
 
 _OPTIONS = pyromark.Options.ENABLE_TABLES | pyromark.Options.ENABLE_TASKLISTS
-_WITH_FRONT_MATTER = pyromark.Options.ENABLE_YAML_STYLE_METADATA_BLOCKS
-_HEAD_CHARACTERS = 100_000
-_LINE_END = re.compile(r"\r\n|\n|\r")
+LINE_END = re.compile(r"\r\n|\n|\r")
 _LINE_WITH_END = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
-_ATX = re.compile(r"^[ \t]*#{1,6}(?:[ \t]+|$)(.*?)(?:(?:^|[ \t]+)#+)?[ \t]*$")
-_BOLD_LINE = re.compile(r"^ {0,3}\*\*([^*\n]{1,200})\*\*:?[ \t]*$", re.MULTILINE)
+_ATX = re.compile(r"^[ \t]*#{1,6}(?=[ \t]|$)")
+_CLOSING_HASHES = re.compile(r"(?:^|(?<=[ \t]))#+$")
+_BOLD_LINE = re.compile(
+    r"^ {0,3}(?:\*\*([^*\n]{1,200})\*\*|__([^_\n]{1,200})__):?[ \t]*$", re.MULTILINE
+)
 _FENCE_END = re.compile(r"^[ \t>]*(`{3,}|~{3,})[ \t]*$")
-_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)|%%.*?%%", re.DOTALL)
-_BREAK = re.compile(r"[ \t]*$|[-*+] |\d{1,9}[.)] |#{1,6} ")
 
 
 class Kind(IntEnum):
@@ -52,23 +49,6 @@ class Heading:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A stretch of a note from one heading to the next; long ones come in several pieces.
-
-    The texts of a note's sections, joined, are the text of the note. `skip` counts the characters
-    at its beginning that are front matter.
-    """
-
-    first_line: int
-    last_line: int
-    level: int
-    headings: tuple[str, ...]
-    text: str
-    skip: int = 0
-    opens: bool = True  # the first piece of its section
-
-
 @dataclass(slots=True)
 class Outline:
     """The structure of one text. Lists over lines count from 0, line numbers from 1."""
@@ -85,7 +65,10 @@ class Outline:
     front_matter_lines: int = 0
     unclosed_fence_line: int = 0
     paths: list[tuple[str, ...]] = field(default_factory=list)  # heading path at each of the marks
+    code_spans: list[tuple[int, int]] = field(default_factory=list)  # inside lines, in `flat`
+    html_spans: list[tuple[int, int]] = field(default_factory=list)
     _mark_lines: list[int] = field(default_factory=list)
+    _stacks: list[tuple[int, ...]] = field(default_factory=list)  # indexes into marks
 
     def line_at(self, offset: int) -> int:
         """Number of the line that holds this offset of `flat`."""
@@ -101,6 +84,11 @@ class Outline:
         at = bisect_right(self._mark_lines, line) - 1
         return self.marks[at] if at >= 0 else None
 
+    def marks_above(self, line: int) -> list[Heading]:
+        """The headings that a line stands under, outermost first, bold lines included."""
+        at = bisect_right(self._mark_lines, line) - 1
+        return [self.marks[index] for index in self._stacks[at]] if at >= 0 else []
+
     def kind(self, line: int) -> int:
         """Kind of a line."""
         return self.kinds[line - 1]
@@ -108,7 +96,7 @@ class Outline:
 
 def split_lines(text: str) -> list[str]:
     """The lines of a text without their ends; a final line end opens no further line."""
-    lines = _LINE_END.split(text) if "\r" in text else text.split("\n")
+    lines = LINE_END.split(text) if "\r" in text else text.split("\n")
     if lines and not lines[-1]:
         lines.pop()
     return lines
@@ -135,55 +123,26 @@ def outline_of(text: str) -> Outline:
     return outline
 
 
-def sections_of(text: str, outline: Outline) -> list[Section]:
-    """Cut a text at its headings, and long sections at blocks."""
-    if not outline.lines:
-        return []
-    offsets = outline.starts if "\r" not in text else _raw_starts(text, len(outline.lines))
-    bounds: list[tuple[int, int, tuple[str, ...]]] = []
-    stack: list[Heading] = []
-    if not outline.headings or outline.headings[0].line > 1:
-        bounds.append((1, 0, ()))
-    for heading in outline.headings:
-        while stack and stack[-1].level >= heading.level:
-            stack.pop()
-        stack.append(heading)
-        bounds.append((heading.line, heading.level, tuple(h.text for h in stack)))
-    found: list[Section] = []
-    ends = [bound[0] - 1 for bound in bounds[1:]] + [len(outline.lines)]
-    for (first, level, path), last in zip(bounds, ends, strict=True):
-        found.extend(_pieces(text, outline, offsets, first, last, level, path))
-    return found
-
-
 def _front_matter_lines(lines: Sequence[str]) -> int:
-    """How many lines the YAML block at the very top takes, its fences included."""
-    if not lines[0].startswith("---") or len(lines) < 2:
+    """How many lines the YAML block at the very top takes, its fences included.
+
+    A blank line below the opening fence makes it a rule, as in CommonMark.
+    """
+    if len(lines) < 2 or lines[0].rstrip() != "---" or not lines[1].strip():
         return 0
-    head = "\n".join(lines[:2_000])[:_HEAD_CHARACTERS]
-    for event, span in pyromark.events_with_range(head + "\n", options=_WITH_FRONT_MATTER):
-        if event == {"Start": {"MetadataBlock": "YamlStyle"}} and span["start"] == 0:
-            return (
-                head.encode("utf-8", "surrogatepass")[: span["end"]]
-                .decode("utf-8", "surrogatepass")
-                .rstrip("\n")
-                .count("\n")
-                + 1
-            )
-        break
-    # CommonMark wants no blank line below the opening one; people's editors do not mind.
-    for number, line in enumerate(lines[1:400], start=2):
-        if line.rstrip() in ("---", "...") and lines[0].rstrip() == "---":
-            return number if ":" in "".join(lines[1:number]) or number == 2 else 0
+    for number, line in enumerate(lines[1:], start=2):
+        if line.rstrip() in ("---", "..."):
+            return number
     return 0
 
 
 def _read_blocks(outline: Outline) -> None:
     """One pass over pyromark's events: kinds of lines, headings, list items."""
-    lines, kinds, skip = outline.lines, outline.kinds, outline.front_matter_lines
-    kinds[:skip] = bytes([Kind.FRONT_MATTER]) * skip
+    lines, skip = outline.lines, outline.front_matter_lines
+    outline.kinds[:skip] = bytes([Kind.FRONT_MATTER]) * skip
     body = "\n".join([""] * skip + lines[skip:]) if skip else outline.flat
-    starts = _byte_starts(body, lines, skip)
+    data = body.encode("utf-8", "replace")
+    starts = _byte_starts(data)
     lists = nesting = 0
     events: Iterator[tuple[Any, Any]] = pyromark.events_with_range(body, options=_OPTIONS)
     for event, span in events:
@@ -199,11 +158,37 @@ def _read_blocks(outline: Outline) -> None:
                 nesting += step
                 lists += step * (name == "List")
                 if name == "Item" and edge == "Start":
-                    outline.item_depth[bisect_right(starts, span["start"])] = lists
+                    outline.item_depth[bisect_right(starts, _first_mark(data, span["start"]))] = (
+                        lists
+                    )
             elif name in _MARKED and edge == "Start":
                 first = bisect_right(starts, span["start"])
                 last = bisect_right(starts, max(span["start"], span["end"] - 1))
                 _mark_block(outline, name, tag, first, last, nesting)
+        if "Code" in event or "InlineHtml" in event or "Html" in event:
+            _note_span(outline, event, data, starts, span["start"], span["end"])
+
+
+def _first_mark(data: bytes, at: int) -> int:
+    """Where a list item really begins: a span may start at the line end before it."""
+    while at < len(data) and data[at] in b" \t\r\n>":
+        at += 1
+    return at
+
+
+def _note_span(
+    outline: Outline, event: Any, data: bytes, starts: list[int], first: int, last: int
+) -> None:
+    """Remember code inside a line, and HTML comments, as offsets of `flat`."""
+    html = event.get("InlineHtml") or event.get("Html")
+    if html is not None and not html.lstrip().startswith("<!--") and "Html" not in event:
+        return
+    line = bisect_right(starts, first)
+    lead = data[starts[line - 1] : first].decode("utf-8", "replace")
+    begin = outline.starts[line - 1] + len(lead)
+    length = len(data[first:last].decode("utf-8", "replace"))
+    target = outline.code_spans if "Code" in event else outline.html_spans
+    target.append((begin, begin + length))
 
 
 def _mark_block(outline: Outline, name: str, tag: Any, first: int, last: int, nesting: int) -> None:
@@ -226,11 +211,12 @@ _MARKED = {
 
 
 def _add_heading(outline: Outline, level: int, first: int, last: int, nesting: int) -> None:
-    atx = _ATX.match(outline.lines[first - 1]) if first == last else None
+    line = outline.lines[first - 1]
+    atx = _ATX.match(line) if first == last else None
     if atx:
-        text = atx[1].strip()
+        text = _CLOSING_HASHES.sub("", line[atx.end() :].strip()).strip()
     else:
-        text = " ".join(line.strip() for line in outline.lines[first - 1 : last - 1])
+        text = " ".join(part.strip() for part in outline.lines[first - 1 : last - 1])
     outline.kinds[first - 1 : last] = bytes([Kind.HEADING]) * (last - first + 1)
     if nesting == 0:
         outline.headings.append(Heading(first, last, level, text))
@@ -245,98 +231,119 @@ def _check_fence(outline: Outline, tag: object, first: int, last: int) -> None:
         outline.unclosed_fence_line = first
 
 
-def _byte_starts(body: str, lines: Sequence[str], skip: int) -> list[int]:
-    """Offset in UTF-8 bytes of each line of `body`, whose first `skip` lines are empty."""
-    if body.isascii():
-        lengths = [0] * skip + [len(line) for line in lines[skip:]]
-    else:
-        lengths = [0] * skip + [len(line.encode("utf-8", "replace")) for line in lines[skip:]]
-    return list(accumulate((length + 1 for length in lengths[:-1]), initial=0))
+def _byte_starts(data: bytes) -> list[int]:
+    """Offset in UTF-8 bytes of each line."""
+    starts, at = [0], data.find(b"\n")
+    while at >= 0:
+        starts.append(at + 1)
+        at = data.find(b"\n", at + 1)
+    return starts
 
 
 def _mark_comments(outline: Outline) -> None:
     """Lines that stand wholly inside an HTML or `%%` comment."""
-    flat, kinds = outline.flat, outline.kinds
+    flat = outline.flat
     if "<!--" not in flat and "%%" not in flat:
         return
-    at = 0
-    while matched := _COMMENT.search(flat, at):
-        first = outline.line_at(matched.start())
-        at = matched.end()
-        if kinds[first - 1] in (Kind.CODE, Kind.FRONT_MATTER):
-            at = matched.start() + 2
-            continue
-        last = outline.line_at(max(matched.start(), matched.end() - 1))
-        if flat[outline.starts[first - 1] : matched.start()].strip(" \t>"):
-            first += 1
-        line_end = flat.find("\n", matched.end())
-        if flat[matched.end() : line_end if line_end >= 0 else None].strip():
-            last -= 1
-        if last >= first:
-            kinds[first - 1 : last] = bytes([Kind.COMMENT]) * (last - first + 1)
-            for line in range(first, last + 1):
-                outline.item_depth.pop(line, None)
-    if any(kinds[h.line - 1] == Kind.COMMENT for h in outline.headings):
-        outline.headings = [h for h in outline.headings if kinds[h.line - 1] != Kind.COMMENT]
+    html = _joined(outline.html_spans)
+    comments = [(a, b) for a, b in html if flat.startswith("<!--", a + _blanks(flat, a))]
+    comments += _comments_across_blocks(outline, html)
+    comments += _percent_comments(outline) if "%%" in flat else []
+    for begin, end in comments:
+        _mark_comment(outline, begin, end)
+    if any(outline.kinds[h.line - 1] == Kind.COMMENT for h in outline.headings):
+        outline.headings = [
+            h for h in outline.headings if outline.kinds[h.line - 1] != Kind.COMMENT
+        ]
+
+
+def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Spans that touch, as one: a block of HTML comes line by line."""
+    found: list[tuple[int, int]] = []
+    for begin, end in spans:
+        if found and begin <= found[-1][1]:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        else:
+            found.append((begin, end))
+    return found
+
+
+def _blanks(flat: str, at: int) -> int:
+    return len(flat[at : at + 4]) - len(flat[at : at + 4].lstrip(" "))
+
+
+def _comments_across_blocks(outline: Outline, html: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Comments that begin behind text and hold a list: CommonMark sees text, their writer did not."""
+    found: list[tuple[int, int]] = []
+    flat, at = outline.flat, 0
+    while (at := flat.find("<!--", at)) >= 0:
+        end = flat.find("-->", at)
+        if end < 0:
+            return found
+        block_end = flat.find("\n\n", at, end)
+        inside = _inside(html, at) or _inside(outline.code_spans, at)
+        if block_end < 0 and not inside and outline.kind(outline.line_at(at)) == Kind.TEXT:
+            found.append((at, end + 3))
+        at += 4
+    return found
+
+
+def _inside(spans: Sequence[tuple[int, int]], at: int) -> bool:
+    """Whether an offset lies in one of these spans, which are in order."""
+    index = bisect_right(spans, (at, 1 << 60)) - 1
+    return index >= 0 and spans[index][0] <= at < spans[index][1]
+
+
+def _percent_comments(outline: Outline) -> list[tuple[int, int]]:
+    """Pairs of `%%` outside code, as the editors that know them read them."""
+    flat, found, opened, at = outline.flat, [], -1, 0
+    while (at := flat.find("%%", at)) >= 0:
+        line = outline.line_at(at)
+        kind = outline.kinds[line - 1]
+        in_code = kind in (Kind.CODE, Kind.FRONT_MATTER) or _inside(outline.code_spans, at)
+        if not in_code:
+            if opened < 0:
+                opened = at
+            else:
+                found.append((opened, at + 2))
+                opened = -1
+        at += 2
+    return found
+
+
+def _mark_comment(outline: Outline, begin: int, end: int) -> None:
+    first, last = outline.line_at(begin), outline.line_at(max(begin, end - 1))
+    flat = outline.flat
+    if flat[outline.starts[first - 1] : begin].strip(" \t>"):
+        first += 1
+    line_end = flat.find("\n", end)
+    if flat[end : line_end if line_end >= 0 else None].strip() and not flat[:end].endswith("\n"):
+        last -= 1
+    if last >= first:
+        outline.kinds[first - 1 : last] = bytes([Kind.COMMENT]) * (last - first + 1)
+        for line in range(first, last + 1):
+            outline.item_depth.pop(line, None)
 
 
 def _mark_bold_lines(outline: Outline) -> None:
     outline.marks = list(outline.headings)
-    if "**" not in outline.flat:
+    if "**" not in outline.flat and "__" not in outline.flat:
         return
     for matched in _BOLD_LINE.finditer(outline.flat):
         line = outline.line_at(matched.start())
         if outline.kinds[line - 1] == Kind.TEXT and line not in outline.item_depth:
-            text = matched[1].strip().rstrip(":").strip()
+            text = (matched[1] or matched[2]).strip().rstrip(":：").strip()
             if text:
                 outline.marks.append(Heading(line, line, BOLD_LEVEL, text))
     outline.marks.sort(key=lambda heading: heading.line)
 
 
 def _close_marks(outline: Outline) -> None:
-    stack: list[Heading] = []
-    for mark in outline.marks:
-        while stack and stack[-1].level >= mark.level:
+    stack: list[int] = []
+    for index, mark in enumerate(outline.marks):
+        while stack and outline.marks[stack[-1]].level >= mark.level:
             stack.pop()
-        stack.append(mark)
-        outline.paths.append(tuple(heading.text for heading in stack))
+        stack.append(index)
+        outline._stacks.append(tuple(stack))
+        outline.paths.append(tuple(outline.marks[at].text for at in stack))
     outline._mark_lines = [mark.line for mark in outline.marks]
-
-
-def _raw_starts(text: str, count: int) -> list[int]:
-    """Offset of each line in the text as it stands, whatever its line ends."""
-    starts = array("q", [0])
-    starts.extend(matched.end() for matched in _LINE_END.finditer(text))
-    return list(starts[:count])
-
-
-def _pieces(
-    text: str, outline: Outline, offsets: list[int], first: int, last: int, level: int,
-    path: tuple[str, ...],
-) -> Iterator[Section]:  # fmt: skip
-    """The lines first to last as one section, or as several cut where a block begins."""
-    begin = offsets[first - 1]
-    end = offsets[last] if last < len(offsets) else len(text)
-    skip_end = (
-        offsets[outline.front_matter_lines]
-        if outline.front_matter_lines < len(offsets)
-        else len(text)
-    )
-    skip = max(0, min(skip_end, end) - begin) if outline.front_matter_lines else 0
-    if end - begin <= MOST_SECTION_CHARACTERS:
-        yield Section(first, last, level, path, text[begin:end], skip)
-        return
-    piece_first = candidate = first
-    for line in range(first + 1, last + 1):
-        too_long = (offsets[line] if line < len(offsets) else len(text)) - offsets[piece_first - 1]
-        if too_long > MOST_SECTION_CHARACTERS and line > piece_first:
-            cut = candidate if candidate > piece_first else line
-            start = offsets[piece_first - 1]
-            opens = piece_first == first
-            piece = text[start : offsets[cut - 1]]
-            yield Section(piece_first, cut - 1, level, path, piece, skip, opens)
-            piece_first, candidate, skip = cut, cut, 0
-        if _BREAK.match(outline.lines[line - 1]) and outline.kinds[line - 1] != Kind.CODE:
-            candidate = line
-    start = offsets[piece_first - 1]
-    yield Section(piece_first, last, level, path, text[start:end], skip, piece_first == first)

@@ -16,25 +16,23 @@ from typing import NamedTuple
 
 from workingset_mcp.dates import date_of_path, find_dates, year_of_path, year_only_of_path
 from workingset_mcp.front_matter import FrontMatter, read_front_matter
-from workingset_mcp.items import (
-    DatedHeadings,
-    Item,
-    StatusBlock,
-    bare_line,
-    folded,
-    items_of,
-    statuses_of,
-    without_link_targets,
-)
-from workingset_mcp.markdown import Heading, Kind, Outline, Section, outline_of, sections_of
+from workingset_mcp.items import items_of
+from workingset_mcp.lines import Item, bare_line, folded, without_link_targets
+from workingset_mcp.markdown import Heading, Kind, Outline, outline_of
+from workingset_mcp.sections import Section, sections_of
 from workingset_mcp.settings import Settings
+from workingset_mcp.statuses import DatedHeadings, StatusBlock, statuses_of
 from workingset_mcp.words import TEMPLATE
 
 BRIEF_KIND = "workingset-brief"
 OVERRIDE_NAME = "override.md"
 _CONFLICT_MARK = re.compile(r"^(?:<{7} |>{7} |={7}$)", re.MULTILINE)
-_MULTIBYTE = re.compile(rb"[\xc3-\xf4][\x80-\xbf]")
+_MULTIBYTE = re.compile(  # a whole character of several bytes, as UTF-8 allows it
+    rb"[\xc2-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]|[\xe1-\xef][\x80-\xbf]{2}"
+    rb"|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}|\xf4[\x80-\x8f][\x80-\xbf]{2}"
+)
 _DATED_HEADING_LINES = 400
+_LINE_END = re.compile(r"\r\n|\n|\r")
 
 
 class Remark(NamedTuple):
@@ -99,7 +97,7 @@ def parse_note(path: str, raw: bytes, settings: Settings) -> Note:
         aliases=front.aliases,
         tags=front.tags,
         sections=tuple(sections_of(text, outline)),
-        items=tuple(items_of(outline, settings, undated=not date)),
+        items=tuple(items_of(outline, settings, undated=not date, year=year)),
         statuses=statuses,
         units=_units_of(outline, date, source, settings, year),
         remarks=tuple(remarks),
@@ -126,7 +124,7 @@ def decode(raw: bytes) -> tuple[str, list[Remark]]:
     try:
         return _without_nul(raw.decode("utf-8"), [])
     except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
+        line = _line_of(raw[: error.start].decode("latin-1"))
     if _MULTIBYTE.search(raw):
         remark = Remark(line, "some bytes are not UTF-8; shown as replacement marks")
         return _without_nul(raw.decode("utf-8", errors="replace"), [remark])
@@ -144,9 +142,14 @@ def line_digest(line: str) -> int:
     return zlib.crc32(folded(bare_line(line)).encode("utf-8", "replace"))
 
 
+def _line_of(before: str) -> int:
+    """Number of the line that follows this text."""
+    return len(_LINE_END.findall(before)) + 1
+
+
 def _without_nul(text: str, remarks: list[Remark]) -> tuple[str, list[Remark]]:
     if "\0" in text:
-        remarks.append(Remark(text.count("\n", 0, text.index("\0")) + 1, "holds NUL characters"))
+        remarks.append(Remark(_line_of(text[: text.index("\0")]), "holds NUL characters"))
     return text, remarks
 
 

@@ -11,14 +11,14 @@ from functools import partial
 from workingset_mcp.answer import counted
 from workingset_mcp.budget import count_tokens
 from workingset_mcp.counting import tokens_of
-from workingset_mcp.dates import last_day
+from workingset_mcp.days import last_day
 from workingset_mcp.gitlog import Commit, Committed, notes_at, texts_of
 from workingset_mcp.history import UNDATED, Extract, Record
 from workingset_mcp.index import Index, Snapshot
 from workingset_mcp.index.rows import NoteRow, SectionRow
-from workingset_mcp.items import StatusBlock
 from workingset_mcp.note import Note, decode, parse_note
 from workingset_mcp.search.query import parse_query
+from workingset_mcp.statuses import StatusBlock
 from workingset_mcp.vault import Vault
 
 _MOST_COUNTED_BYTES = 2_000_000  # more than this is estimated at first, and said so

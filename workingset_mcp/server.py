@@ -19,7 +19,7 @@ from mcp.server.subscriptions import InMemorySubscriptionBus
 
 from workingset_mcp import __version__
 from workingset_mcp.budget import warm
-from workingset_mcp.freshness import Follower
+from workingset_mcp.follower import Follower
 from workingset_mcp.prompts import add_prompts
 from workingset_mcp.resources import (
     Announcer,

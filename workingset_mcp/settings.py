@@ -12,8 +12,6 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from rapidfuzz import process
-
 from workingset_mcp.errors import SettingsError
 
 SETTINGS_FILE = "workingset.toml"
@@ -130,7 +128,8 @@ _LEAST = {"override_max_bytes": 500, "heavy_limit": 1_000, "max_answer_bytes": 1
 def _from_environment(name: str, value: str) -> Any:
     default = getattr(Settings(), name)
     if isinstance(default, bool):
-        return value.strip().lower() in {"1", "true", "yes", "on"}
+        words = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False}
+        return {**words, "no": False, "off": False}.get(value.strip().lower(), value)
     if isinstance(default, int) or name == "max_answer_bytes":
         return int(value) if value.strip().isdecimal() else value
     if isinstance(default, float):
@@ -145,6 +144,8 @@ def _from_environment(name: str, value: str) -> Any:
 
 def _checked(key: str, value: Any) -> Any:
     if key not in _FIELDS:
+        from rapidfuzz import process  # 12 ms, for a mistake
+
         near = [
             name for name, score, _ in process.extract(key, list(_FIELDS), limit=2) if score > 60
         ]
@@ -169,7 +170,7 @@ def _checked(key: str, value: Any) -> Any:
     else:
         number = int | float if isinstance(default, float) else int
         right = isinstance(value, number) and not isinstance(value, bool)
-        right = right and value >= _LEAST.get(key, 1)
+        right = right and _LEAST.get(key, 1) <= value <= 1_000_000_000
     if not right:
         raise SettingsError(f"Setting {key} cannot be {value!r}.", f"Its default is {default!r}.")
     return value

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from workingset_mcp.answer import fenced
 from workingset_mcp.budget import count_tokens, cut_to_tokens, take_lines
 from workingset_mcp.errors import ArgumentError, NoteNotFound
-from workingset_mcp.items import folded, without_link_targets
+from workingset_mcp.lines import folded, without_link_targets
 from workingset_mcp.markdown import outline_of
 
 _LINES = re.compile(r"^\s*(\d{1,9})(?:@(\d{1,12}))?\s*(?:[-–:]\s*(\d{1,9})?\s*)?$")

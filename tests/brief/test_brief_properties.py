@@ -6,10 +6,11 @@ Each example is a vault of several branches, written to a folder of its own and 
 import os
 import re
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
@@ -33,7 +34,6 @@ from brief.test_brief_kinds import (
 )
 from workingset_mcp.answer import Limits
 from workingset_mcp.budget import _load
-from workingset_mcp.items import folded
 from workingset_mcp.settings import Settings
 from workingset_mcp.workspace import Workspace, brief_text
 
@@ -42,12 +42,13 @@ pytestmark = pytest.mark.timeout(180)
 BRANCHES = ("cust/acme", "cust/acme-labs", "projects/weir", "wiki", "cust/水門", ".")
 Notes = Mapping[str, str]  # path -> text
 
-# -- what people write -------------------------------------------------------------------------------
+# -- what people write -----------------------------------------------------------------------------
 
 WORDS = (
-    "pump gate weir crane steel mill tower bolt river lock seal survey offer board audit permit"
-    " valve shed barge ferry quay rope paint rust gauge flood June spare old new north south"
-).split()
+    *("pump", "gate", "weir", "crane", "steel", "mill", "tower", "bolt", "river", "lock", "seal"),
+    *("survey", "offer", "board", "audit", "permit", "valve", "shed", "barge", "ferry", "quay"),
+    *("rope", "paint", "rust", "gauge", "flood", "June", "spare", "old", "new", "north", "south"),
+)
 NAMES = ("Mira", "Tom", "Ana Ruiz", "@ole", "Ines Holt")
 DAYS = (
     *("2026-06-15", "2026-06-16 · 11:18 ET", "2026-06-09T16:40", "2026-05-02", "2025-12-12"),
@@ -131,7 +132,9 @@ def labelled(draw: st.DrawFn) -> str:
 def fences(draw: st.DrawFn, *, unclosed: bool = False) -> str:
     fence = draw(st.sampled_from(("```", "````md", "~~~", "> ```")))
     quote = "> " if fence[0] == ">" else ""
-    inner = draw(st.lists(st.sampled_from(("# x", "- [ ] x", "run", "```", "Decision: x")), max_size=3))
+    inner = draw(
+        st.lists(st.sampled_from(("# x", "- [ ] x", "run", "```", "Decision: x")), max_size=3)
+    )
     if fence[:3] in ("```", "> `") and fence != "````md":
         inner = [line for line in inner if line != "```"]
     end = "" if unclosed else f"\n{quote}{re.sub('[^`~]', '', fence)}"
@@ -196,7 +199,7 @@ def examples(count: int) -> settings:
     )
 
 
-# -- making briefs of them ---------------------------------------------------------------------------
+# -- making briefs of them -------------------------------------------------------------------------
 
 
 @contextmanager
@@ -229,14 +232,28 @@ def lines_of(text: str) -> list[str]:
     return re.split(r"\r\n|\n|\r", text.removeprefix("\ufeff"))
 
 
+def folded(text: str) -> str:
+    return re.sub(r"[\s*_`]+", " ", text).strip().casefold()
+
+
+def one_spaced(text: str) -> str:
+    return " ".join(text.split())
+
+
+def holds(stands: str, shown: str, alike: Callable[[str], str]) -> bool:
+    """Whether a line holds a text, with its comments or without them."""
+    bare = re.sub(r"<!--.*?(?:-->|$)|%%.*?(?:%%|$)", "", stands)
+    return any(alike(shown) in alike(line) for line in (stands, bare))
+
+
 def exact_tokens(text: str) -> int:
     return len(_load().encode_ordinary(text))
 
 
-# -- the properties ----------------------------------------------------------------------------------
+# -- the properties --------------------------------------------------------------------------------
 
 
-@examples(90)
+@examples(80)
 @given(vaults, budgets, st.sampled_from((None, 1_500, 2_500, 9_500)))
 def test_no_brief_is_over_its_budget_in_tokens_or_bytes(
     vault: Notes, budget: int, max_bytes: int | None
@@ -253,7 +270,7 @@ def test_no_brief_is_over_its_budget_in_tokens_or_bytes(
             assert list(read_brief(text).sections)[-1] == LEFT
 
 
-@examples(90)
+@examples(80)
 @given(vaults, budgets)
 def test_every_line_stands_in_the_file_at_the_line_it_names(vault: Notes, budget: int) -> None:
     with opened(vault) as workspace:
@@ -278,8 +295,9 @@ def check_marks(shown: Reading, vault: Notes) -> None:
                 for place in source.removesuffix(" ").replace(" · done in ", "\n").split("\n"):
                     path, _, number = place.rpartition(":")
                     stands = lines_of(vault[path])[int(number) - 1]
-                    assert folded(text) in folded(stands), (title, line)
-                    assert at > 0 or text in stands or place != source.partition(" · ")[0]
+                    assert holds(stands, text, folded), (title, line)
+                    if at == 0 and source.startswith(place):
+                        assert holds(stands, text, one_spaced), (title, line)
 
 
 def check_quotes(shown: Reading, vault: Notes) -> None:
@@ -291,19 +309,20 @@ def check_quotes(shown: Reading, vault: Notes) -> None:
                 assert len(quote.lines) == len(named)
                 for line, stands in zip(quote.lines, named, strict=True):
                     assert line.startswith("- ")
-                    assert line[2:] in stands
+                    assert holds(stands, line[2:], one_spaced), line
             elif title == NEWEST:
                 assert list(quote.lines) == named
             elif title == STATUS:
-                cut = any(line.startswith("Cut: ") for line in section.lines)
                 assert list(quote.lines[: len(named)]) == named
-                assert len(quote.lines) - len(named) in ((0, 1) if cut else (0,))
+                added = quote.lines[len(named) :]  # a fence that a cut or the note leaves open
+                assert len(added) <= 1
+                assert not added or re.fullmatch(r"[> ]*(?:`{3,}|~{3,})", added[0])
             else:
                 assert quote.path.endswith("override.md")
                 assert "\n".join(quote.lines).strip("\n") in vault[quote.path]
 
 
-@examples(90)
+@examples(80)
 @given(vaults, budgets)
 def test_stated_counts_are_those_of_the_lines_shown_and_left_out(vault: Notes, budget: int) -> None:
     with opened(vault) as workspace:
@@ -320,10 +339,16 @@ def test_stated_counts_are_those_of_the_lines_shown_and_left_out(vault: Notes, b
                     assert section.total == full.section(title).total
             assert boxless(shown)[0] == len(shown.actions)
             told = "\n".join(shown.section(LEFT).lines)
-            for title, noun in ((ITEMS, "open items"), (LABELS, "labelled lines"), (FACTS, "facts")):
+            for title, noun in (
+                (ITEMS, "open items"),
+                (LABELS, "labelled lines"),
+                (FACTS, "facts"),
+            ):
                 total = full.section(title).total or 0
                 assert counts[title] + told_of(told, f"more {noun}") == total
-            bullets = boxless(full)[1] or told_of("\n".join(full.section(LEFT).lines), "more action")
+            bullets = boxless(full)[1] or told_of(
+                "\n".join(full.section(LEFT).lines), "more action"
+            )
             assert len(shown.actions) + told_of(told, "more action bullets") == bullets
 
 
@@ -338,19 +363,20 @@ def told_of(told: str, noun: str) -> int:
     return int(found[1]) if found else 0
 
 
-@examples(60)
+@examples(50)
 @given(vaults, budgets)
 def test_no_brief_leaves_a_code_fence_open(vault: Notes, budget: int) -> None:
     kept = {path: text for path, text in vault.items() if not path.endswith("override.md")}
     with opened(kept) as workspace:
         for branch in made(kept):
-            assert fence_left_open(brief_text(workspace.brief(branch, budget)).split("\n")) == ""
+            text = brief_text(workspace.brief(branch, budget))
+            assert fence_left_open(text.split("\n")) == "", text
 
 
-@examples(40)
+@examples(35)
 @given(vaults, budgets, st.randoms(use_true_random=False))
 def test_the_order_of_writing_and_file_times_change_no_byte(
-    vault: Notes, budget: int, draw: "st.random.Random"
+    vault: Notes, budget: int, draw: Random
 ) -> None:
     paths = list(vault)
     draw.shuffle(paths)
@@ -362,7 +388,7 @@ def test_the_order_of_writing_and_file_times_change_no_byte(
             assert answer == first.brief(branch, budget)
 
 
-@examples(40)
+@examples(35)
 @given(vaults, branches, budgets)
 def test_notes_of_another_branch_change_no_byte(vault: Notes, more: Notes, budget: int) -> None:
     names = ("cust/acme2", "cust/acm", "acme", "projects/weir-2", "wikipedia", "cust/acme copy")

@@ -232,6 +232,17 @@ def test_blanks_cut_from_the_front_of_a_line_are_said(open_vault: OpenVault) -> 
             assert run.is_cut or list(run.lines) == kept
 
 
+@pytest.mark.parametrize("budget", [200, 500])
+def test_a_hit_in_a_line_longer_than_the_room_is_shown_in_part(
+    open_vault: OpenVault, budget: int
+) -> None:
+    line = "the gondola and its oil and its rope and its keeper and its yard and " * 12
+    workspace = open_vault(f"=== cust/acme/kiln.md\n\n```\n\n{line}\n")
+    answer = read_answer(workspace.search("gondola", budget=budget))
+    assert any("gondola" in shown for run in answer.runs for shown in run.lines)
+    assert (answer.passages, answer.notes) == (1, 1)
+
+
 # -- the budget ------------------------------------------------------------------------------------
 
 BUDGETS = [200, 500, 2_000, 8_000]
@@ -275,6 +286,26 @@ def test_a_larger_budget_shows_no_less(open_vault: OpenVault) -> None:
     ]
     assert shown == sorted(shown)
     assert shown[-1] == 60
+
+
+LONG_NOTES = {
+    "list": "".join(f"- line {n} of the gondola book\n" for n in range(400)),
+    "prose": "The gondola of the yard is oiled by the porter. " * 200,
+    "paragraphs": "The gondola of the yard is oiled by the porter.\n\n" * 200,
+    "table": "| a | b |\n|---|---|\n" + "| gondola | 4,200 |\n" * 200,
+    "code": "```sh\n" + "oil --gondola=7 # \u2713 {}[]()\n" * 200 + "```\n",
+    "numbers": "gondola 1.27 3,910 0x7f 88:41\n" * 200,
+    "CJK": "- 倉庫のgondola を点検した\n" * 200,
+    "addresses": "https://brunnfeld.example/yard/gondola?x=9f3a0c21b7d4&y=77\n" * 100,
+}
+
+
+@pytest.mark.parametrize("budget", [200, 230, 260, 300, 400])
+@pytest.mark.parametrize("text", LONG_NOTES.values(), ids=LONG_NOTES)
+def test_even_a_small_budget_shows_a_passage(open_vault: OpenVault, text: str, budget: int) -> None:
+    workspace = open_vault(f"=== cust/acme/kiln.md\n# Kiln\n\n{text}\n")
+    answer = read_answer(workspace.search("gondola", budget=budget))
+    assert any("gondola" in line for run in answer.runs for line in run.lines)
 
 
 @pytest.mark.parametrize("budget", BUDGETS)

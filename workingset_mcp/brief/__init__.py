@@ -1,7 +1,8 @@
 """The brief of a branch: what is in it (`extract`), how it reads (`format`), how it fits (`fit`)."""
 
-from workingset_mcp.brief.extract import Branch, Materials, read_materials
+from workingset_mcp.brief.extract import read_materials
 from workingset_mcp.brief.fit import Brief, make_brief
+from workingset_mcp.brief.materials import Branch, Materials
 from workingset_mcp.brief.overview import make_overview
 
 __all__ = ["Branch", "Brief", "Materials", "make_brief", "make_overview", "read_materials"]

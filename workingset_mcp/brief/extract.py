@@ -5,140 +5,22 @@ matter. Contents decide, never file times. Not here: how many of them are shown 
 """
 
 import hashlib
-from array import array
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import date, timedelta
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 
-from workingset_mcp.dates import last_day
+from workingset_mcp.brief.materials import Branch, Materials, NewUnit, OpenItem, Repeats, Sourced
+from workingset_mcp.brief.standing import source_of, standing_lines, topics_of
+from workingset_mcp.days import day_of, days_before
 from workingset_mcp.index.rows import ItemRow, NoteRow, StatusRow
-from workingset_mcp.items import DONE_STATES, LABEL_KINDS, OPEN_STATES, STANDING_KINDS, Item, folded
+from workingset_mcp.lines import DONE_STATES, LABEL_KINDS, OPEN_STATES, folded
 from workingset_mcp.note import Remark, line_digest
-from workingset_mcp.words import FIRST_NOTES, STRONG_RULE, URGENT
+from workingset_mcp.words import URGENT
 
 STALE_BOX_DAYS = 180
 STALE_LABEL_DAYS = 365
 ACTION_WINDOW_DAYS = 45
 MOST_REPEATS = 3  # a line in more other notes than this is copied forward, or a template's
-TOPIC_NOTES = 60
 MOST_LISTED = 12
-NEXT_OF_NOTE = 0.7  # what a further line of the same note is worth less
-
-Lines = Callable[[NoteRow, int, int], list[str]]
-
-
-@dataclass(frozen=True, slots=True)
-class Branch:
-    """A branch as the index knows it. `lines` reads lines of a note, both ends included."""
-
-    vault: str
-    name: str
-    today: date
-    notes: Sequence[NoteRow]
-    items: Sequence[ItemRow]
-    statuses: Sequence[StatusRow]
-    topics: Mapping[int, Sequence[tuple[str, int]]]  # note id -> second-level headings
-    tokens: Mapping[int, int]
-    lines: Lines
-    override: tuple[str, str] | None = None  # path, text
-    override_max_bytes: int = 9_000
-    left_out: Sequence[tuple[str, str]] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class OpenItem:
-    """An open box, once, with everywhere it stands and where it is marked done."""
-
-    item: Item
-    sources: tuple[str, ...]
-    done_in: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Sourced:
-    """A line of a note with its sources."""
-
-    text: str
-    sources: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class NewUnit:
-    """A dated stretch of a note, newest first."""
-
-    note: NoteRow
-    date: str
-    first_line: int
-    last_line: int
-
-
-@dataclass(slots=True)
-class Materials:
-    """Everything a brief may show, in order, with what is left out counted."""
-
-    branch: Branch
-    as_of: str
-    fingerprint: str
-    status: StatusRow | None = None
-    open_items: list[OpenItem] = field(default_factory=list)
-    open_boxes: int = 0
-    stale_boxes: int = 0
-    actions: list[Sourced] = field(default_factory=list)
-    decisions: list[Sourced] = field(default_factory=list)
-    facts: list[Sourced] = field(default_factory=list)
-    stale_labels: int = 0
-    copied_forward: int = 0
-    standing: dict[str, list[Sourced]] = field(default_factory=dict)
-    topics: list[Sourced] = field(default_factory=list)
-    recent: list[NoteRow] = field(default_factory=list)
-    units: list[NewUnit] = field(default_factory=list)
-    override: tuple[str, str] | None = None
-    status_lines: tuple[str, ...] = ()  # of the status block, where they are wanted apart
-    warnings: list[str] = field(default_factory=list)
-    repeats: "Repeats | None" = None
-    listed: set[tuple[str, int]] = field(default_factory=set)  # (path, line) of boxes and labels
-
-    @property
-    def source_tokens(self) -> int:
-        """Tokens of the notes of the branch, its override left aside."""
-        branch = self.branch
-        return sum(branch.tokens.get(note.id, 0) for note in branch.notes if note.kind == "note")
-
-
-class Repeats:
-    """In how many notes of a branch a line stands."""
-
-    def __init__(self, notes: Iterable[NoteRow]) -> None:
-        self._notes = notes
-
-    @cached_property
-    def _counts(self) -> Counter[int]:
-        counts: Counter[int] = Counter()
-        for note in self._notes:
-            digests = array("I")
-            digests.frombytes(note.line_digests)
-            counts.update(digests)
-        return counts
-
-    def of(self, digest: int) -> int:
-        """Notes that hold a line of this digest."""
-        return self._counts[digest]
-
-
-def day_of(value: str, today: date) -> str:
-    """A date of any precision as a full day: the last it can mean, but not after today."""
-    if len(value) == 10 or not value:
-        return value
-    last = last_day(value)
-    first = f"{value}-01-01" if len(value) == 4 else f"{value}-01"
-    return max(first, min(last, today.isoformat()))
-
-
-def days_before(day: str, days: int) -> str:
-    """The day so many days before an ISO day."""
-    return (date.fromisoformat(day[:10]) - timedelta(days=days)).isoformat()
 
 
 def read_materials(branch: Branch) -> Materials:
@@ -162,8 +44,8 @@ def read_materials(branch: Branch) -> Materials:
     found.actions = _action_bullets(items, dates, as_of, today, found)
     found.repeats = Repeats(sources)
     found.listed = {source for source in _sources_shown(found)}
-    found.standing = _standing(items, in_order)
-    found.topics = _topics(in_order, branch)
+    found.standing = standing_lines(items, in_order)
+    found.topics = topics_of(in_order, branch)
     found.recent = in_order
     found.units = _units(sources, branch.today)
     found.warnings.extend(_remarks(branch))
@@ -274,7 +156,7 @@ def _read_boxes(
             continue
         key = folded(row.item.text)
         if row.item.state in DONE_STATES:
-            done.setdefault(key, []).append(_source(row))
+            done.setdefault(key, []).append(source_of(row))
         elif row.item.state in OPEN_STATES:
             found.open_boxes += 1
             day = row.item.date or dates[row.note.id]
@@ -283,7 +165,7 @@ def _read_boxes(
             else:
                 groups.setdefault(key, []).append(row)
     found.open_items = [
-        OpenItem(rows[0].item, tuple(_source(row) for row in rows), tuple(done.get(key, ())))
+        OpenItem(rows[0].item, tuple(source_of(row) for row in rows), tuple(done.get(key, ())))
         for key, rows in groups.items()
     ]
     found.open_items.sort(key=lambda o: (not URGENT.search(o.item.text), o.item.due or "9999"))
@@ -310,7 +192,7 @@ def _read_labels(
         if key not in seen:
             seen.add(key)
             target = found.facts if row.item.kind == "fact" else found.decisions
-            target.append(Sourced(row.item.text, (_source(row),)))
+            target.append(Sourced(row.item.text, (source_of(row),)))
 
 
 def _in_status(row: ItemRow, shown: StatusRow | None) -> bool:
@@ -345,75 +227,7 @@ def _action_bullets(
             ):
                 materials.copied_forward += 1
                 continue
-            found.append(Sourced(row.item.text, (_source(row),)))
-    return found
-
-
-def _standing(items: Sequence[ItemRow], in_order: Sequence[NoteRow]) -> dict[str, list[Sourced]]:
-    """What undated notes say that always holds: README and index first, then the strongest lines."""
-    undated = [note for note in in_order if not note.date]
-    undated.sort(key=lambda n: (n.path.count("/"), not _is_first(n.path), n.path))
-    place = {note.id: at for at, note in enumerate(undated)}
-    top = min((note.path.count("/") for note in undated), default=0)
-    found: dict[str, list[Sourced]] = {}
-    for kind in STANDING_KINDS:
-        pools: dict[int, list[tuple[float, ItemRow]]] = {}
-        for row in items:
-            if row.item.kind == kind and row.note.id in place:
-                pools.setdefault(row.note.id, []).append((_strength(row.item), row))
-        entries = []
-        for pool in pools.values():
-            pool.sort(key=lambda pair: -pair[0])
-            for rank, (strength, row) in enumerate(pool):
-                path = row.note.path
-                first = kind != "rule" and _is_first(path) and path.count("/") == top
-                value = strength - NEXT_OF_NOTE * rank + (10 if first else 0)
-                entries.append((-value, place[row.note.id], row.item.line, row))
-        entries.sort(key=lambda entry: entry[:3])
-        found[kind] = _each_once(row for *_, row in entries)
-    return found
-
-
-def _strength(item: Item) -> float:
-    """How much a standing line commits: strong words and amounts; long lines less."""
-    value = 0.0
-    if item.kind == "rule":
-        value += min(3, len(STRONG_RULE.findall(item.text)))
-    return value - (1.0 if len(item.text) > 240 else 0.0)
-
-
-def _each_once(rows: Iterable[ItemRow]) -> list[Sourced]:
-    found: list[Sourced] = []
-    seen: set[str] = set()
-    for row in rows:
-        key = folded(row.item.text)
-        if key not in seen:
-            seen.add(key)
-            found.append(Sourced(row.item.text, (_source(row),)))
-    return found
-
-
-def _is_first(path: str) -> bool:
-    return bool(FIRST_NOTES.match(path.rpartition("/")[2]))
-
-
-def _topics(in_order: Sequence[NoteRow], branch: Branch) -> list[Sourced]:
-    """Second-level headings in turn over the newest notes, each once."""
-    statuses = {(row.note.id, row.status.line) for row in branch.statuses}
-    pools = [
-        (note, [topic for topic in branch.topics[note.id] if (note.id, topic[1]) not in statuses])
-        for note in in_order[:TOPIC_NOTES]
-        if note.id in branch.topics
-    ]
-    found: list[Sourced] = []
-    seen: set[str] = set()
-    for depth in range(max((len(pool) for _, pool in pools), default=0)):
-        for note, pool in pools:
-            if depth < len(pool):
-                text, line = pool[depth]
-                if text.strip() and folded(text) not in seen:
-                    seen.add(folded(text))
-                    found.append(Sourced(text.strip(), (f"{note.path}:{line}",)))
+            found.append(Sourced(row.item.text, (source_of(row),)))
     return found
 
 
@@ -439,7 +253,3 @@ def _remarks(branch: Branch) -> Iterator[str]:
 
 def _remark_line(path: str, remark: Remark) -> str:
     return f"{path}:{remark.line} {remark.text}" if remark.line else f"{path} {remark.text}"
-
-
-def _source(row: ItemRow) -> str:
-    return f"{row.note.path}:{row.item.line}"

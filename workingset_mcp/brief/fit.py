@@ -6,8 +6,9 @@ fetches it.
 
 from dataclasses import dataclass, replace
 
-from workingset_mcp.brief.extract import Materials
-from workingset_mcp.brief.format import SECTIONS, BriefSection, Mosts, Rendered, Room, front_matter
+from workingset_mcp.brief.format import SECTIONS, BriefSection, front_matter
+from workingset_mcp.brief.materials import Materials
+from workingset_mcp.brief.room import Mosts, Rendered, Room
 from workingset_mcp.budget import count_tokens
 
 _UNLIMITED = 1 << 30

@@ -10,61 +10,18 @@ from typing import NamedTuple
 import yaml
 
 from workingset_mcp.answer import marked_line, quoted_block, source_mark
-from workingset_mcp.brief.extract import Materials, Sourced, days_before
+from workingset_mcp.brief.materials import Materials, Sourced
 from workingset_mcp.brief.newest import line_ranges, newest_notes
+from workingset_mcp.brief.room import Rendered, Room
+from workingset_mcp.brief.status_block import status_section
 from workingset_mcp.budget import count_tokens, take_lines
+from workingset_mcp.days import days_before
 from workingset_mcp.note import BRIEF_KIND
 
 VERSION = 3
 SPARE = 0.7
 UPTO = (0.5, 0.6, 0.9)
 STATUS_RECENT_DAYS = 45
-
-
-class Mosts(NamedTuple):
-    """The most a section shows, whatever the budget up to 8,000 tokens allows."""
-
-    open_items: int = 25
-    actions: int = 10
-    decisions: int = 12
-    facts: int = 12
-    rhythm: int = 10
-    contact: int = 6
-    rule: int = 20
-    lead: int = 6
-    standing_tokens: int = 550
-    standing_tokens_beside_status: int = 300
-    topics: int = 20
-    topics_tokens: int = 100
-    recent: int = 8
-    recent_tokens: int = 130
-    undated_status_tokens: int = 300
-    newest_tokens: int = 700
-    newest_tokens_without_status: int = 1_400
-    newest_tokens_beside_long_status: int = 400
-
-    def for_budget(self, budget_tokens: int) -> "Mosts":
-        """Above 8,000 tokens everything grows in proportion."""
-        if budget_tokens <= 8_000:
-            return self
-        return Mosts(*(most * budget_tokens // 8_000 for most in self))
-
-
-class Room(NamedTuple):
-    """What a section may use."""
-
-    materials: Materials
-    mosts: Mosts
-    tokens: int
-    shown: set[tuple[str, int]]  # (path, line) already in the brief
-    used: dict[str, int]  # tokens of sections that leave room to others
-
-
-class Rendered(NamedTuple):
-    """A section as printed: its text (empty when it has nothing), and what it left out, as lines."""
-
-    text: str
-    left_out: tuple[str, ...] = ()
 
 
 class BriefSection(NamedTuple):
@@ -102,70 +59,6 @@ def _override(room: Room) -> Rendered:
         return Rendered("")
     path, text = override
     return Rendered(f"{source_mark(path)}\n{quoted_block(text, 1, path)}\n")
-
-
-def _status(room: Room) -> Rendered:
-    """The block word for word; too long, it is cut at a block border or a line."""
-    row = room.materials.status
-    if row is None:
-        return Rendered("")
-    note, status = row
-    source = f"{note.path}:{status.line}"
-    undated = "" if status.date else " The heading carries no date."
-    head = f"_Source: [{source}]_{undated}\n"
-    lines = room.materials.branch.lines(note, status.line, status.last_line)
-    whole = head + _status_block(lines, source, status.last_line)
-    if not status.date:
-        room = room._replace(tokens=min(room.tokens, room.mosts.undated_status_tokens))
-    room.used["status"] = min(count_tokens(whole), room.tokens)
-    if count_tokens(whole) <= room.tokens:
-        _mark_shown(room, note.path, status.line, status.last_line)
-        return Rendered(whole)
-    more = f'open_source_file(path="{note.path}", lines="{{}}-{status.last_line}")'
-    reserve = count_tokens(head + _status_block([], source, status.last_line) + more) + 30
-    kept = max(1, take_lines([f"{line}\n" for line in lines], room.tokens - reserve))
-    kept = _block_border(lines, kept)
-    if count_tokens(lines[0]) > room.tokens:
-        return Rendered(
-            "",
-            (
-                f'- The status block: open_source_file(path="{note.path}", lines="{status.line}-{status.last_line}")',
-            ),
-        )
-    shown = [*lines[:kept], *_closing_fence(lines[:kept])]
-    rest = len(lines) - kept
-    text = head + _status_block(shown, source, status.line + kept - 1)
-    text += f"Cut: {rest} more lines: {more.format(status.line + kept)}\n"
-    _mark_shown(room, note.path, status.line, status.last_line)
-    return Rendered(text)
-
-
-def _status_block(lines: Sequence[str], source: str, last: int) -> str:
-    first = source.rpartition(":")[2]
-    lines_named = source if int(first) == last else f"{source}-{last}"
-    return f"{quoted_block(chr(10).join(lines), 1, lines_named)}\n"
-
-
-def _block_border(lines: Sequence[str], kept: int) -> int:
-    """The last blank line that loses at most a third of what fits."""
-    for at in range(kept, max(1, kept * 2 // 3), -1):
-        if at < len(lines) and not lines[at].strip() and not _closing_fence(lines[:at]):
-            return at
-    return kept
-
-
-def _closing_fence(lines: Sequence[str]) -> list[str]:
-    """The fence that closes a code block left open by a cut."""
-    opened = ""
-    for line in lines:
-        bare = line.lstrip(" >")
-        if opened:
-            if bare.startswith(opened) and not bare.strip(f"{opened[0]} "):
-                opened = ""
-        elif bare.startswith(("```", "~~~")):
-            mark = bare[0]
-            opened = mark * (len(bare) - len(bare.lstrip(mark)))
-    return [opened] if opened else []
 
 
 def _newest(room: Room) -> Rendered:
@@ -365,14 +258,10 @@ def _split(source: str) -> tuple[str, int]:
     return path, int(line) if line.isdecimal() else 0
 
 
-def _mark_shown(room: Room, path: str, first: int, last: int) -> None:
-    room.shown.update((path, line) for line in range(first, min(last, first + 2_000) + 1))
-
-
 # In the order of the brief. The newest notes are rendered after the lists, which they leave out.
 SECTIONS: tuple[BriefSection, ...] = (
     BriefSection("Override (verbatim)", 0.0, 0, _override),
-    BriefSection("Latest status (verbatim)", 0.25, 1, _status),
+    BriefSection("Latest status (verbatim)", 0.25, 1, status_section),
     BriefSection("Newest notes (as written)", 0.25, 2, _newest),
     BriefSection("Open action items", 0.20, 3, _open_items),
     BriefSection("Recent decisions / owners / blockers", 0.10, 4, _decisions),

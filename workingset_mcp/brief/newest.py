@@ -9,10 +9,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from workingset_mcp.answer import marked_line, quoted_block
-from workingset_mcp.brief.extract import MOST_REPEATS, Materials, NewUnit
+from workingset_mcp.brief.extract import MOST_REPEATS
+from workingset_mcp.brief.materials import Materials, NewUnit
 from workingset_mcp.budget import count_tokens
 from workingset_mcp.dates import find_dates
-from workingset_mcp.items import bare_line, without_link_targets
+from workingset_mcp.lines import bare_line, without_link_targets
 from workingset_mcp.markdown import Kind, Outline, outline_of
 from workingset_mcp.note import line_digest
 from workingset_mcp.words import (

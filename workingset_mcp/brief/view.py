@@ -3,12 +3,12 @@
 from datetime import date
 from typing import Protocol
 
-from workingset_mcp.brief.extract import Branch
+from workingset_mcp.brief.materials import Branch
 from workingset_mcp.brief.overview import BranchLine
 from workingset_mcp.counting import tokens_of
 from workingset_mcp.index import Index, Snapshot
 from workingset_mcp.index.rows import NoteRow
-from workingset_mcp.items import LABEL_KINDS, STANDING_KINDS
+from workingset_mcp.lines import LABEL_KINDS, STANDING_KINDS
 from workingset_mcp.markdown import split_lines
 from workingset_mcp.note import OVERRIDE_NAME
 from workingset_mcp.settings import Settings

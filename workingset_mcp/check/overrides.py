@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 
-from workingset_mcp.brief.extract import days_before
 from workingset_mcp.budget import LEAST_BRIEF_BUDGET
 from workingset_mcp.check.reading import Finding, Reading
 from workingset_mcp.dates import find_dates
-from workingset_mcp.items import folded
+from workingset_mcp.days import days_before
+from workingset_mcp.lines import folded
 from workingset_mcp.markdown import Kind, outline_of
 from workingset_mcp.words import URGENT
 from workingset_mcp.workspace import brief_text

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from workingset_mcp.dates import date_words, find_dates
-from workingset_mcp.items import Item, StatusBlock
+from workingset_mcp.lines import Item
 from workingset_mcp.note import Note, Remark, Unit
+from workingset_mcp.statuses import StatusBlock
 from workingset_mcp.vault import Fingerprint
 
 CJK_RUN = re.compile(
@@ -59,6 +60,7 @@ class NoteRow:
     units: tuple[Unit, ...]
     remarks: tuple[Remark, ...]
     line_digests: bytes
+    names: str  # aliases and tags, one a line
 
 
 class ItemRow(NamedTuple):
@@ -89,6 +91,7 @@ class SectionRow:
     date: str
     skip: int
     text: str
+    opens: bool
 
 
 class Hit(NamedTuple):
@@ -120,12 +123,14 @@ class SearchColumns(NamedTuple):
 
 
 def section_date(headings: Sequence[str]) -> str:
-    """The full date that the deepest dated heading of a path carries; empty when none."""
+    """The deepest full date of a heading path, else its deepest month; empty when none is dated."""
+    month = ""
     for heading in reversed(headings):
         for date in find_dates(heading):
             if len(date.value) == 10:
                 return date.value
-    return ""
+            month = month or date.value
+    return month
 
 
 def search_columns(

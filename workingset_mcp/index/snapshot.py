@@ -15,15 +15,16 @@ from workingset_mcp.index.rows import (
     SectionRow,
     StatusRow,
 )
-from workingset_mcp.items import OPEN_STATES, Item, StatusBlock
+from workingset_mcp.lines import OPEN_STATES, Item
 from workingset_mcp.note import Remark, Unit
+from workingset_mcp.statuses import StatusBlock
 from workingset_mcp.vault import Fingerprint
 
 _NOTE = (
     "n.id, n.path, n.branch, n.title, n.date, n.date_source, n.kind, n.template, n.line_count,"
-    " n.tokens, n.size, n.digest, n.units, n.remarks, n.line_digests"
+    " n.tokens, n.size, n.digest, n.units, n.remarks, n.line_digests, n.aliases || char(10) || n.tags"
 )
-_SECTION = "id, note_id, ordinal, first_line, last_line, level, headings, date, skip, text"
+_SECTION = "id, note_id, ordinal, first_line, last_line, level, headings, date, skip, text, opens"
 _OPEN = ", ".join(f"'{state}'" for state in OPEN_STATES)
 
 
@@ -55,13 +56,18 @@ class Snapshot:
 
     def branches(self) -> list[BranchRow]:
         """Every branch with its notes, open boxes and newest date, by name."""
-        rows = self._all(
-            "SELECT n.branch, count(*), max(n.date), (SELECT count(*) FROM item i JOIN note m"
-            f" ON m.id = i.note_id WHERE m.branch = n.branch AND i.kind = 'task' AND i.state IN ({_OPEN})"
-            " AND m.kind = 'note' AND NOT m.template)"
-            " FROM note n WHERE n.kind != 'brief' GROUP BY n.branch ORDER BY n.branch"
+        open_items = dict(
+            self._all(
+                "SELECT n.branch, count(*) FROM item i JOIN note n ON n.id = i.note_id"
+                f" WHERE i.kind = 'task' AND i.state IN ({_OPEN}) AND n.kind = 'note'"
+                " AND NOT n.template GROUP BY n.branch"
+            )
         )
-        return [BranchRow(row[0], row[1], row[3], row[2]) for row in rows]
+        rows = self._all(
+            "SELECT branch, count(*), max(date) FROM note WHERE kind != 'brief'"
+            " GROUP BY branch ORDER BY branch"
+        )
+        return [BranchRow(row[0], row[1], open_items.get(row[0], 0), row[2]) for row in rows]
 
     def branch_times(self) -> list[tuple[str, int]]:
         """Branches by name with the newest file time of their notes, in nanoseconds."""
@@ -208,7 +214,7 @@ class Snapshot:
             "SELECT fts.rowid, s.note_id, -rank FROM fts JOIN section s ON s.id = fts.rowid"
             " JOIN note n ON n.id = s.note_id"
             f" WHERE fts MATCH ? AND rank MATCH 'bm25(6, 3, 3, 1, 1, 4)' {where}"
-            " ORDER BY rank, fts.rowid LIMIT ?",
+            " ORDER BY rank, n.path, s.first_line, s.ordinal LIMIT ?",
             expression, *parameters, limit,
         )  # fmt: skip
         return [Hit(*row) for row in rows]
@@ -278,7 +284,7 @@ class Snapshot:
 
     def note_count(self) -> int:
         """How many notes there are."""
-        return int(self._all("SELECT count(*) FROM note")[0][0])
+        return int(self._all("SELECT count(*) FROM note WHERE kind != 'brief'")[0][0])
 
     def select(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
         """Rows of a fixed statement (for `list_items` and look-ups of one kind)."""
@@ -314,11 +320,12 @@ def _note(row: Sequence[Any]) -> NoteRow:
         tuple(Unit(*unit) for unit in json.loads(row[12])) if row[12] != "[]" else (),
         tuple(Remark(*remark) for remark in json.loads(row[13])) if row[13] != "[]" else (),
         row[14],
+        row[15],
     )
 
 
 def _section(row: Sequence[Any]) -> SectionRow:
     return SectionRow(
         row[0], row[1], row[2], row[3], row[4], row[5],
-        tuple(row[6].split("\n")) if row[6] else (), row[7], row[8], row[9],
+        tuple(row[6].split("\n")) if row[6] else (), row[7], row[8], row[9], bool(row[10]),
     )  # fmt: skip

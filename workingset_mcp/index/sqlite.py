@@ -5,78 +5,25 @@ anew. One writer at a time (a lock inside the process, `BEGIN IMMEDIATE` between
 never wait. Not here: what changed (`freshness`), what to ask (`search`), reading rows (`snapshot`).
 """
 
-import hashlib
-import json
 import os
 import queue
-import shutil
 import sqlite3
 import tempfile
 import threading
 import time
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import platformdirs
-
-from workingset_mcp.errors import IndexUnavailable
-from workingset_mcp.index.rows import Known, Parsed, search_columns, section_date
+from workingset_mcp.errors import IndexDamaged, IndexUnavailable
+from workingset_mcp.index.location import FILE_NAME, SCHEMA, SCHEMA_VERSION, remove_unused
+from workingset_mcp.index.rows import Known, Parsed
 from workingset_mcp.index.snapshot import Snapshot
+from workingset_mcp.index.writing import already_there, delete_note, insert_note
 
 BUSY_SECONDS = 30.0
-UNUSED_DAYS = 60
-FILE_NAME = "index.sqlite3"
-_MOST_STEMS = 100_000
 _OPEN_ATTEMPTS = 20  # eight servers starting at once all want to create the file
-
-_SCHEMA = files("workingset_mcp.index").joinpath("schema.sql").read_text(encoding="utf-8")
-_CODE = "2"  # raise when what goes into the tables changes without the schema changing
-SCHEMA_VERSION = hashlib.sha256(
-    f"{_SCHEMA}{_CODE}{unicodedata.unidata_version}".encode()
-).hexdigest()[:12]
-
-
-def index_folder(vault_root: Path, shape_digest: str, index_dir: str | None = None) -> Path:
-    """The folder of this vault's index: one for each vault, schema version and shaping settings."""
-    real = os.fsencode(vault_root.resolve())
-    name = f"{hashlib.sha256(real).hexdigest()[:16]}-{SCHEMA_VERSION}-{shape_digest}"
-    base = (
-        Path(index_dir) if index_dir else Path(platformdirs.user_cache_dir("workingset-mcp", False))
-    )
-    return base / name
-
-
-class Stemmer:
-    """Words as the index keeps them: split, folded and stemmed by the very tokenizer it uses."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._connection = sqlite3.connect(
-            ":memory:", isolation_level=None, check_same_thread=False
-        )
-        self._connection.execute(
-            "CREATE VIRTUAL TABLE t USING fts5 (x, tokenize = 'porter unicode61 remove_diacritics 2')"
-        )
-        self._connection.execute("CREATE VIRTUAL TABLE v USING fts5vocab (t, instance)")
-        self._known: dict[str, str] = {}
-
-    def stem(self, word: str) -> str:
-        """The stem of one word; empty when the tokenizer finds no word in it."""
-        known = self._known.get(word)
-        if known is None:
-            with self._lock:
-                run = self._connection.execute
-                run("INSERT INTO t(rowid, x) VALUES (1, ?)", (word.replace("\0", " "),))
-                found = run("SELECT term FROM v ORDER BY offset LIMIT 1").fetchone()
-                run("DELETE FROM t")
-                if len(self._known) > _MOST_STEMS:
-                    self._known.clear()
-                known = self._known[word] = found[0] if found else ""
-        return known
 
 
 class Index:
@@ -94,6 +41,8 @@ class Index:
         self._write_lock = threading.RLock()
         self._readers: queue.LifoQueue[sqlite3.Connection] = queue.LifoQueue()
         self._closed = False
+        self._epoch = 0  # how often a damaged file was replaced
+        self._reader_epochs: dict[int, int] = {}
         self._writer = self._open_or_rebuild()
 
     def close(self) -> None:
@@ -116,10 +65,15 @@ class Index:
         try:
             connection.execute("BEGIN")
             yield Snapshot(connection)
+        except sqlite3.DatabaseError as error:
+            raise _translated(error) from error
         finally:
             with suppress(sqlite3.Error):
                 connection.execute("COMMIT")
-            self._readers.put(connection)
+            if self._reader_epochs.get(id(connection)) == self._epoch:
+                self._readers.put(connection)
+            else:
+                connection.close()
             if self._closed:
                 self._close_idle()
 
@@ -127,7 +81,7 @@ class Index:
         """A value that changes whenever anyone, in any process, wrote to this index."""
         with self._write_lock:
             found: int = self._writer.execute("PRAGMA data_version").fetchone()[0]
-            return found, self._writer.total_changes
+            return found, self._writer.total_changes + (self._epoch << 40)
 
     def apply(
         self, added: Sequence[Parsed], removed: Iterable[str] = (),
@@ -141,7 +95,7 @@ class Index:
             self._writer.execute("BEGIN IMMEDIATE")
             try:
                 for path in removed:
-                    self._delete(path)
+                    delete_note(self._writer, path)
                 for path, known in touched:
                     self._writer.execute(
                         "UPDATE note SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ?, read_ns = ?"
@@ -149,15 +103,17 @@ class Index:
                         (*known.fingerprint, known.read_ns, path, known.digest),
                     )
                 for parsed in added:
-                    if not self._already_there(parsed):
-                        self._delete(parsed.note.path)
-                        self._insert(parsed)
+                    if not already_there(self._writer, parsed):
+                        delete_note(self._writer, parsed.note.path)
+                        insert_note(self._writer, parsed)
                 generation = int(self._meta("generation") or 0) + 1
                 self._set_meta("generation", generation)
                 self._writer.execute("COMMIT")
-            except BaseException:
+            except BaseException as error:
                 with suppress(sqlite3.Error):
                     self._writer.execute("ROLLBACK")
+                if isinstance(error, sqlite3.DatabaseError):
+                    raise _translated(error) from error
                 raise
         return generation
 
@@ -195,6 +151,16 @@ class Index:
             self._set_meta("generation", int(self._meta("generation") or 0) + 1)
             self._writer.execute("COMMIT")
 
+    def replace_damaged(self) -> None:
+        """Let a new, empty file take the place of a damaged one."""
+        with self._write_lock:
+            self._close_idle()
+            with suppress(sqlite3.Error):
+                self._writer.close()
+            self._set_aside()
+            self._epoch += 1
+            self._writer = self._open_or_rebuild()
+
     @contextmanager
     def build_turn(self, wait_seconds: float = 0.0) -> Iterator[bool]:
         """Take the one turn to build this index in full; False when another process has it.
@@ -208,6 +174,8 @@ class Index:
             self.file.with_name("build-turn.sqlite3"), timeout=wait_seconds, isolation_level=None
         )
         try:
+            with suppress(OSError):
+                self.file.with_name("build-turn.sqlite3").chmod(0o600)
             try:
                 lock.execute("BEGIN EXCLUSIVE")
             except sqlite3.OperationalError:
@@ -236,7 +204,7 @@ class Index:
                 return None
             folder = Path(self._temporary.name)
         else:
-            _remove_unused(folder.parent, keep=folder.name)
+            remove_unused(folder.parent, keep=folder.name)
         return folder / FILE_NAME
 
     def _open_or_rebuild(self) -> sqlite3.Connection:
@@ -287,7 +255,7 @@ class Index:
         try:
             tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
             if not tables:
-                for statement in _SCHEMA.split(";\n"):
+                for statement in SCHEMA.split(";\n"):
                     if statement.strip():
                         connection.execute(statement)
                 connection.execute("INSERT INTO meta VALUES ('schema', ?)", (SCHEMA_VERSION,))
@@ -337,6 +305,7 @@ class Index:
         except queue.Empty:
             connection = self._connect()
             connection.execute("PRAGMA query_only = ON")
+            self._reader_epochs[id(connection)] = self._epoch
             return connection
 
     def _close_idle(self) -> None:
@@ -356,105 +325,23 @@ class Index:
             (key, value),
         )
 
-    def _already_there(self, parsed: Parsed) -> bool:
-        """Whether another process has indexed this very state of the file."""
-        found = self._writer.execute(
-            "SELECT size, mtime_ns, ctime_ns, inode, digest FROM note WHERE path = ?",
-            (parsed.note.path,),
-        ).fetchone()
-        return bool(found == (*parsed.fingerprint, parsed.digest))
 
-    def _delete(self, path: str) -> None:
-        writer = self._writer
-        found = writer.execute(
-            "SELECT id, title, aliases, tags, date FROM note WHERE path = ?", (path,)
-        ).fetchone()
-        if found is None:
-            return
-        note_id, title, aliases, tags, date = found
-        rows = writer.execute(
-            "SELECT id, headings, date, skip, text FROM section WHERE note_id = ?", (note_id,)
-        ).fetchall()
-        for section_id, headings, own_date, skip, text in rows:
-            columns = search_columns(
-                path=path, title=title, aliases=aliases, tags=tags, note_date=date,
-                headings=headings.split("\n") if headings else (), date=own_date, text=text[skip:],
-            )  # fmt: skip
-            writer.execute(
-                "INSERT INTO fts(fts, rowid, title, heads, path, body, cjk, dt)"
-                " VALUES ('delete', ?, ?, ?, ?, ?, ?, ?)",
-                (section_id, *columns),
-            )
-        for table in ("section", "item", "status"):
-            writer.execute(f"DELETE FROM {table} WHERE note_id = ?", (note_id,))  # noqa: S608  # fixed names
-        writer.execute("DELETE FROM note WHERE id = ?", (note_id,))
-
-    def _insert(self, parsed: Parsed) -> None:
-        note, writer = parsed.note, self._writer
-        aliases, tags = "\n".join(note.aliases), "\n".join(note.tags)
-        note_id = writer.execute(
-            "INSERT INTO note VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                note.path, parsed.branch, note.title, note.date, note.date_source, note.kind,
-                int(note.template), note.line_count, aliases, tags,
-                json.dumps(note.units), json.dumps(note.remarks), note.line_digests,
-                *parsed.fingerprint, parsed.read_ns, parsed.digest,
-            ),
-        ).lastrowid  # fmt: skip
-        for ordinal, section in enumerate(note.sections):
-            headings = "\n".join(" ".join(h.split("\n")) for h in section.headings)
-            date = section_date(section.headings)
-            section_id = writer.execute(
-                "INSERT INTO section VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    note_id, ordinal, section.first_line, section.last_line, section.level,
-                    int(section.opens), headings, date, section.skip, section.text,
-                ),
-            ).lastrowid  # fmt: skip
-            columns = search_columns(
-                path=note.path, title=note.title, aliases=aliases, tags=tags, note_date=note.date,
-                headings=headings.split("\n") if headings else (), date=date,
-                text=section.text[section.skip :],
-            )  # fmt: skip
-            writer.execute(
-                "INSERT INTO fts(rowid, title, heads, path, body, cjk, dt) VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (section_id, *columns),
-            )
-        writer.executemany(
-            "INSERT INTO item VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [
-                (
-                    note_id,
-                    i.line,
-                    i.kind,
-                    i.form,
-                    i.state,
-                    i.text,
-                    "\n".join(i.owners),
-                    i.due,
-                    i.date,
-                )
-                for i in note.items
-            ],
-        )
-        writer.executemany(
-            "INSERT INTO status VALUES (?, ?, ?, ?, ?, ?, ?)",
-            [
-                (note_id, s.line, s.last_line, s.heading, s.date, s.time, int(s.ambiguous))
-                for s in note.statuses
-            ],
-        )
+def _translated(error: sqlite3.DatabaseError) -> Exception:
+    """Damage as our own error; a bug in a statement, or a busy file, as it is."""
+    if isinstance(error, (sqlite3.ProgrammingError, sqlite3.IntegrityError)):
+        return error
+    damaged = (
+        "malformed",
+        "corrupt",
+        "not a database",
+        "vtable constructor",
+        "disk image",
+        "invalid",
+    )
+    if any(word in str(error) for word in damaged):
+        return IndexDamaged(f"The index is damaged: {error}.")
+    return error
 
 
 def _is_busy(error: sqlite3.Error) -> bool:
     return "locked" in str(error) or "busy" in str(error)
-
-
-def _remove_unused(base: Path, keep: str) -> None:
-    """Remove folders of indexes that nobody opened for a long time."""
-    oldest = time.time() - UNUSED_DAYS * 86_400
-    with suppress(OSError):
-        for folder in base.iterdir():
-            if folder.name != keep and folder.is_dir() and folder.stat().st_mtime < oldest:
-                if (folder / FILE_NAME).exists():
-                    shutil.rmtree(folder, ignore_errors=True)

@@ -23,7 +23,8 @@ def search_draft(
         )
     passages, _ = pack(ranking.ranked, ranking.weighed, room - 40 - count_tokens("\n".join(lines)))
     notes = list(dict.fromkeys(passage.ranked.note.path for passage in passages))
-    more = ranking.matched_notes - len(notes)
+    copies = {copy.rpartition(":")[0] for passage in passages for copy in passage.copies}
+    more = ranking.matched_notes - len(copies.union(notes))
     body = "".join(f"{line}\n" for line in lines) + "".join(passage.text for passage in passages)
     if more > 0:
         narrower = "" if limits.branch else f', or branch="{ranking.ranked[0].note.branch}"'

@@ -7,10 +7,11 @@ reaches rank 20 and deeper. Pure. Not here: the order (`rank`) and the answer ar
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 from workingset_mcp.answer import fenced
-from workingset_mcp.budget import count_tokens
+from workingset_mcp.budget import count_tokens, cut_to_tokens
 from workingset_mcp.markdown import split_lines
 from workingset_mcp.search.query import fold
 from workingset_mcp.search.rank import Ranked, Weighed
@@ -36,6 +37,8 @@ _NEXT = tuple(Tier(200, 6, 12, 1, 3, share) for share in (0.20, 0.15, 0.10, 0.10
 _REST = Tier(80, 2, 5, 0, 2, 0.10)
 TIERS = (*_FIRST, *_NEXT)
 
+_LETTER = r"[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
+_NO_MARKS = dict.fromkeys(map(ord, " \t\r\n*_`#>-+"))
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])")
 
 
@@ -72,6 +75,8 @@ def pack(
         tier = TIERS[at] if at < len(TIERS) else _REST
         cap = min(left, max(LEAST_CAP_TOKENS, int(budget_tokens * tier.share)))
         passage = _passage(one, copies, tier, cap, finders, tight=budget_tokens < 1_900)
+        if passage is None and not passages:
+            passage = _passage(one, copies, tier, left, finders, tight=True)
         if passage and passage.tokens <= left:
             passages.append(passage)
             left -= passage.tokens
@@ -87,12 +92,24 @@ def _without_copies(ranked: Sequence[Ranked]) -> Iterator[tuple[Ranked, tuple[st
     """Each text once: the newest note that holds it, with the others named."""
     groups: dict[str, list[Ranked]] = {}
     for one in ranked:
-        letters = "".join(one.section.text[one.section.skip :].lower().split())
+        letters = _letters_of(one)
         groups.setdefault(letters if len(letters) > 40 else str(one.section.id), []).append(one)
     for group in groups.values():
         shown = max(group, key=lambda r: (r.note.date, r.score))
         copies = (f"{r.note.path}:{r.section.first_line}" for r in group if r is not shown)
         yield shown, tuple(dict.fromkeys(copies))
+
+
+def _letters_of(one: Ranked) -> str:
+    """A section's text as copies share it: no heading, blanks, emphasis or case."""
+    text = one.section.text[one.section.skip :]
+    if _has_heading_line(one) and not one.section.skip:
+        text = text.partition("\n")[2]
+    return text.lower().translate(_NO_MARKS)
+
+
+def _has_heading_line(one: Ranked) -> bool:
+    return bool(one.section.opens and one.section.level)
 
 
 def _passage(
@@ -113,23 +130,36 @@ def _passage(
     else:
         chosen = _windows(units, costs, tier, room, finders)
     if not chosen:
-        return None
+        units, chosen = _beginning(units, finders, room)
     runs = tuple(_runs(units, chosen))
+    if not runs:
+        return None
     text = _printed(one, runs, copies)
     return Passage(one, runs, copies, text, count_tokens(text))
+
+
+def _beginning(
+    units: Sequence[Unit], finders: Sequence[tuple[float, Callable[[str], bool]]], room: int
+) -> tuple[list[Unit], list[int]]:
+    """The beginning of the best unit, where even that is longer than the room."""
+    best = max(units, key=lambda u: sum(idf for idf, holds in finders if holds(fold(u.text))))
+    kept = cut_to_tokens(best.text, room)
+    text = best.text[:kept]
+    return [Unit(best.line, text, part=True), Unit(best.line, best.text[kept:], part=True)], (
+        [0] if text.strip() else []
+    )
 
 
 def _units(one: Ranked) -> list[Unit]:
     """Lines of a section without its heading line and front matter; long ones in sentences."""
     section = one.section
     skipped = len(split_lines(section.text[: section.skip])) if section.skip else 0
-    lines = split_lines(section.text)
+    lines = split_lines(section.text)[skipped:]
     number = section.first_line + skipped
+    if _has_heading_line(one) and not skipped and any(line.strip() for line in lines[1:]):
+        lines, number = lines[1:], number + 1  # a heading alone is shown
     units: list[Unit] = []
-    for line in lines[skipped:]:
-        if number == section.first_line and section.level and line.lstrip().startswith("#"):
-            number += 1
-            continue
+    for line in lines:
         if len(line) <= LONG_LINE:
             units.append(Unit(number, line, part=False))
         else:
@@ -202,25 +232,24 @@ def _runs(units: Sequence[Unit], chosen: Sequence[int]) -> Iterator[tuple[int, i
         end = start
         while end + 1 < len(chosen) and chosen[end + 1] == chosen[end] + 1:
             end += 1
-        run = [units[at] for at in chosen[start : end + 1]]
-        while len(run) > 1 and not run[-1].text.strip():
-            run.pop()
-        while len(run) > 1 and not run[0].text.strip():
-            run.pop(0)
+        first, last = chosen[start], chosen[end]
+        while last > first and not units[last].text.strip():
+            last -= 1
+        while last > first and not units[first].text.strip():
+            first += 1
+        run = units[first : last + 1]
         text = run[0].text
-        for before, unit in zip(run, run[1:], strict=False):
+        for before, unit in pairwise(run):
             text += unit.text if unit.line == before.line else f"\n{unit.text}"
         if text.strip():
-            cut = _is_cut(units, run, chosen[start], chosen[end])
-            yield run[0].line, run[-1].line, text, cut
+            yield run[0].line, run[-1].line, text, _is_cut(units, first, last)
         start = end + 1
 
 
-def _is_cut(units: Sequence[Unit], run: Sequence[Unit], first: int, last: int) -> bool:
+def _is_cut(units: Sequence[Unit], first: int, last: int) -> bool:
     """Whether a run begins or ends inside a line."""
-    before = first > 0 and units[first - 1].line == run[0].line and run[0].part
-    after = last + 1 < len(units) and units[last + 1].line == run[-1].line and run[-1].part
-    return before or after
+    before = first > 0 and units[first - 1].line == units[first].line
+    return before or (last + 1 < len(units) and units[last + 1].line == units[last].line)
 
 
 def _heading_line(one: Ranked) -> str:
@@ -256,5 +285,5 @@ def _finder(one: Weighed) -> Callable[[str], bool]:
     ]
     if not stems:
         return lambda text: False
-    pattern = re.compile(r"(?<!\w)" + r"\w*\W{0,3}".join(map(re.escape, stems)))
+    pattern = re.compile(rf"(?<!{_LETTER})" + r"\w*\W{0,3}".join(map(re.escape, stems)))
     return lambda text: bool(pattern.search(text))

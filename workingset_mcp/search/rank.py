@@ -8,6 +8,7 @@ out. Not here: what is shown of a section (`pack`).
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from rapidfuzz import process
@@ -15,7 +16,7 @@ from rapidfuzz.distance import JaroWinkler
 
 from workingset_mcp.dates import date_words
 from workingset_mcp.index import Snapshot, Stemmer
-from workingset_mcp.index.rows import NoteRow, SectionRow
+from workingset_mcp.index.rows import CJK_RUN, NoteRow, SectionRow
 from workingset_mcp.search.query import Concept, Query, fold, words_of
 
 MOST_SCORED_ROWS = 3_000  # sum of the document frequencies of the words that are ORed
@@ -23,6 +24,7 @@ MATCHED = 200
 RERANKED = 60
 NEAR_CHARACTERS = 50
 SHORT_CHARACTERS = 60
+OWN_WORDS = 1.0  # what the typed words are worth beside those of the glossary
 EXACT, EXACT_ALONE = 0.2, 1.0  # what the very word is worth beside one that only shares its stem
 WEAK_BELOW = 0.44
 _PAIRED = 3
@@ -45,12 +47,16 @@ class Filter:
             parameters.append(self.branch)
         date = "CASE WHEN s.date != '' THEN s.date ELSE n.date END"
         if self.since:
-            parts.append(f"AND {date} >= ?")
+            parts.append(f"AND {date} != '' AND {date} >= substr(?, 1, length({date}))")
             parameters.append(self.since)
         if self.until:
-            parts.append(f"AND {date} != '' AND {date} <= ?")
-            parameters.append(f"{self.until}~")
+            parts.append(f"AND {date} != '' AND substr({date}, 1, length(?)) <= ?")
+            parameters.extend((self.until, self.until))
         return " ".join(parts), parameters
+
+    def whole(self) -> "Filter":
+        """The same without its dates: a word that stands outside them is not absent."""
+        return Filter(self.branch)
 
 
 class Weighed(NamedTuple):
@@ -85,11 +91,11 @@ class Ranking:
 
 def rank(query: Query, snapshot: Snapshot, stemmer: Stemmer, limits: Filter) -> Ranking:
     """Rank the sections of the vault for a query, within its limits."""
-    where, parameters = limits.where()
+    where, parameters = limits.whole().where()
     weighed = [_weigh(concept, snapshot, stemmer, where, parameters) for concept in query.concepts]
     present = [w for w in weighed if w.frequency]
     absent = tuple(
-        (w.concept.text, _nearest(w, snapshot, stemmer, limits))
+        (w.concept.text, _nearest(w, snapshot, stemmer, limits.whole()))
         for w in weighed
         if not w.frequency and w.concept.kind == "word" and w.concept.own
     )  # fmt: skip
@@ -98,6 +104,7 @@ def rank(query: Query, snapshot: Snapshot, stemmer: Stemmer, limits: Filter) -> 
     )
     if not present:
         return Ranking((), tuple(weighed), absent, weak=False, matched_notes=0)
+    where, parameters = limits.where()
     hits = snapshot.match(_expression(present), MATCHED, where, parameters)
     if not hits:
         return Ranking((), tuple(weighed), absent, weak=False, matched_notes=0)
@@ -105,9 +112,7 @@ def rank(query: Query, snapshot: Snapshot, stemmer: Stemmer, limits: Filter) -> 
     of_note: dict[int, float] = {}
     for hit in hits:
         of_note[hit.note_id] = max(of_note.get(hit.note_id, 0.0), hit.score / best)
-    hits = sorted(
-        hits, key=lambda h: (-(h.score / best + 0.35 * of_note[h.note_id]), h.section_id)
-    )[:RERANKED]
+    hits = sorted(hits, key=lambda h: -(h.score / best + 0.35 * of_note[h.note_id]))[:RERANKED]
     sections = snapshot.sections_by_id([hit.section_id for hit in hits])
     notes = snapshot.notes_by_id({hit.note_id for hit in hits})
     ranked = []
@@ -115,7 +120,7 @@ def rank(query: Query, snapshot: Snapshot, stemmer: Stemmer, limits: Filter) -> 
         section, note = sections[hit.section_id], notes[hit.note_id]
         base = hit.score / best + 0.35 * of_note[hit.note_id]
         ranked.append(_rerank(base, section, note, present, query, stemmer))
-    ranked.sort(key=lambda r: (-r.score, r.section.id))
+    ranked.sort(key=lambda r: (-r.score, r.note.path, r.section.first_line, r.section.ordinal))
     return Ranking(tuple(ranked), tuple(weighed), absent, _is_weak(ranked, weighed), len(of_note))
 
 
@@ -165,10 +170,10 @@ def _rerank(
     stemmer: Stemmer,
 ) -> Ranked:  # fmt: skip
     body = fold(section.text[section.skip :])
-    names = fold(f"{note.title}\n{' '.join(section.headings)}\n{note.path}\n")
+    names = fold(f"{note.title}\n{' '.join(section.headings)}\n{note.path}\n{note.names}\n")
     text = names + body
     total = sum(w.idf for w in present)
-    covered = exact = 0.0
+    covered = exact = own = 0.0
     places: list[tuple[float, list[int]]] = []
     for one in present:
         positions, is_exact = _find(one, text, len(names), stemmer)
@@ -179,6 +184,7 @@ def _rerank(
         places.append((one.idf, positions))
         if positions:
             covered += one.idf
+            own += one.idf * one.concept.own
         if is_exact:
             exact += one.idf
     near = _nearness(places)
@@ -209,10 +215,10 @@ def _find(one: Weighed, text: str, body_at: int, stemmer: Stemmer) -> tuple[list
     positions: list[int] = []
     exact = False
     for place in _occurrences(text, needle):
-        if place and text[place - 1].isalnum():
+        if place and _is_letter(text[place - 1]):
             continue
         end = place + len(needle)
-        while end < len(text) and text[end].isalnum():
+        while end < len(text) and _is_letter(text[end]):
             end += 1
         token = text[place:end]
         if token == word:
@@ -223,10 +229,15 @@ def _find(one: Weighed, text: str, body_at: int, stemmer: Stemmer) -> tuple[list
     return positions, exact
 
 
+def _is_letter(character: str) -> bool:
+    """Whether a character belongs to a word of letters; CJK text ends one."""
+    return character.isalnum() and not CJK_RUN.match(character)
+
+
 def _find_phrase(concept: Concept, text: str, body_at: int) -> tuple[list[int], bool]:
     first, positions = concept.words[0], []
     for place in _occurrences(text, first):
-        if place and text[place - 1].isalnum():
+        if place and _is_letter(text[place - 1]):
             continue
         span = text[place : place + 3 * sum(map(len, concept.words)) + 20]
         if tuple(words_of(span)[: len(concept.words)]) == concept.words:
@@ -248,7 +259,7 @@ def _occurrences(text: str, needle: str) -> Iterator[int]:
 def _nearness(places: Sequence[tuple[float, list[int]]]) -> float:
     """Share of neighbouring concept pairs that stand close together somewhere."""
     together = possible = 0.0
-    for (idf, first), (next_idf, second) in zip(places, places[1:], strict=False):
+    for (idf, first), (next_idf, second) in pairwise(places):
         weight = min(idf, next_idf)
         possible += weight
         if first and second and _close(first, second):

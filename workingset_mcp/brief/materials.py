@@ -1,0 +1,111 @@
+"""What a brief is made from: a branch as the index knows it, and what was picked out of it. Values."""
+
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from functools import cached_property
+
+from workingset_mcp.index.rows import ItemRow, NoteRow, StatusRow
+from workingset_mcp.lines import Item
+
+Lines = Callable[[NoteRow, int, int], list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A branch as the index knows it. `lines` reads lines of a note, both ends included."""
+
+    vault: str
+    name: str
+    today: date
+    notes: Sequence[NoteRow]
+    items: Sequence[ItemRow]
+    statuses: Sequence[StatusRow]
+    topics: Mapping[int, Sequence[tuple[str, int]]]  # note id -> second-level headings
+    tokens: Mapping[int, int]
+    lines: Lines
+    override: tuple[str, str] | None = None  # path, text
+    override_max_bytes: int = 9_000
+    left_out: Sequence[tuple[str, str]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OpenItem:
+    """An open box, once, with everywhere it stands and where it is marked done."""
+
+    item: Item
+    sources: tuple[str, ...]
+    done_in: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sourced:
+    """A line of a note with its sources."""
+
+    text: str
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NewUnit:
+    """A dated stretch of a note, newest first."""
+
+    note: NoteRow
+    date: str
+    first_line: int
+    last_line: int
+
+
+@dataclass(slots=True)
+class Materials:
+    """Everything a brief may show, in order, with what is left out counted."""
+
+    branch: Branch
+    as_of: str
+    fingerprint: str
+    status: StatusRow | None = None
+    open_items: list[OpenItem] = field(default_factory=list)
+    open_boxes: int = 0
+    stale_boxes: int = 0
+    actions: list[Sourced] = field(default_factory=list)
+    decisions: list[Sourced] = field(default_factory=list)
+    facts: list[Sourced] = field(default_factory=list)
+    stale_labels: int = 0
+    copied_forward: int = 0
+    standing: dict[str, list[Sourced]] = field(default_factory=dict)
+    topics: list[Sourced] = field(default_factory=list)
+    recent: list[NoteRow] = field(default_factory=list)
+    units: list[NewUnit] = field(default_factory=list)
+    override: tuple[str, str] | None = None
+    status_lines: tuple[str, ...] = ()  # of the status block, where they are wanted apart
+    warnings: list[str] = field(default_factory=list)
+    repeats: "Repeats | None" = None
+    listed: set[tuple[str, int]] = field(default_factory=set)  # (path, line) of boxes and labels
+
+    @property
+    def source_tokens(self) -> int:
+        """Tokens of the notes of the branch, its override left aside."""
+        branch = self.branch
+        return sum(branch.tokens.get(note.id, 0) for note in branch.notes if note.kind == "note")
+
+
+class Repeats:
+    """In how many notes of a branch a line stands."""
+
+    def __init__(self, notes: Iterable[NoteRow]) -> None:
+        self._notes = notes
+
+    @cached_property
+    def _counts(self) -> Counter[int]:
+        counts: Counter[int] = Counter()
+        for note in self._notes:
+            digests = array("I")
+            digests.frombytes(note.line_digests)
+            counts.update(digests)
+        return counts
+
+    def of(self, digest: int) -> int:
+        """Notes that hold a line of this digest."""
+        return self._counts[digest]

@@ -1,0 +1,86 @@
+"""What undated notes say that always holds, and the topics of a branch, in order. Pure."""
+
+from collections.abc import Iterable, Sequence
+
+from workingset_mcp.brief.materials import Branch, Sourced
+from workingset_mcp.index.rows import ItemRow, NoteRow
+from workingset_mcp.lines import STANDING_KINDS, Item, folded
+from workingset_mcp.words import FIRST_NOTES, STRONG_RULE
+
+NEXT_OF_NOTE = 0.7  # what a further line of the same note is worth less
+TOPIC_NOTES = 60
+
+
+def standing_lines(
+    items: Sequence[ItemRow], in_order: Sequence[NoteRow]
+) -> dict[str, list[Sourced]]:
+    """What undated notes say that always holds: README and index first, then the strongest lines."""
+    undated = [note for note in in_order if not note.date]
+    undated.sort(key=lambda n: (n.path.count("/"), not _is_first(n.path), n.path))
+    place = {note.id: at for at, note in enumerate(undated)}
+    top = min((note.path.count("/") for note in undated), default=0)
+    found: dict[str, list[Sourced]] = {}
+    for kind in STANDING_KINDS:
+        pools: dict[int, list[tuple[float, ItemRow]]] = {}
+        for row in items:
+            if row.item.kind == kind and row.note.id in place:
+                pools.setdefault(row.note.id, []).append((_strength(row.item), row))
+        entries = []
+        for pool in pools.values():
+            pool.sort(key=lambda pair: -pair[0])
+            for rank, (strength, row) in enumerate(pool):
+                path = row.note.path
+                first = kind != "rule" and _is_first(path) and path.count("/") == top
+                value = strength - NEXT_OF_NOTE * rank + (10 if first else 0)
+                entries.append((-value, place[row.note.id], row.item.line, row))
+        entries.sort(key=lambda entry: entry[:3])
+        found[kind] = _each_once(row for *_, row in entries)
+    return found
+
+
+def _strength(item: Item) -> float:
+    """How much a standing line commits: strong words and amounts; long lines less."""
+    value = 0.0
+    if item.kind == "rule":
+        value += min(3, len(STRONG_RULE.findall(item.text)))
+    return value - (1.0 if len(item.text) > 240 else 0.0)
+
+
+def _each_once(rows: Iterable[ItemRow]) -> list[Sourced]:
+    found: list[Sourced] = []
+    seen: set[str] = set()
+    for row in rows:
+        key = folded(row.item.text)
+        if key not in seen:
+            seen.add(key)
+            found.append(Sourced(row.item.text, (source_of(row),)))
+    return found
+
+
+def _is_first(path: str) -> bool:
+    return bool(FIRST_NOTES.match(path.rpartition("/")[2]))
+
+
+def topics_of(in_order: Sequence[NoteRow], branch: Branch) -> list[Sourced]:
+    """Second-level headings in turn over the newest notes, each once."""
+    statuses = {(row.note.id, row.status.line) for row in branch.statuses}
+    pools = [
+        (note, [topic for topic in branch.topics[note.id] if (note.id, topic[1]) not in statuses])
+        for note in in_order[:TOPIC_NOTES]
+        if note.id in branch.topics
+    ]
+    found: list[Sourced] = []
+    seen: set[str] = set()
+    for depth in range(max((len(pool) for _, pool in pools), default=0)):
+        for note, pool in pools:
+            if depth < len(pool):
+                text, line = pool[depth]
+                if text.strip() and folded(text) not in seen:
+                    seen.add(folded(text))
+                    found.append(Sourced(text.strip(), (f"{note.path}:{line}",)))
+    return found
+
+
+def source_of(row: ItemRow) -> str:
+    """Where an item stands."""
+    return f"{row.note.path}:{row.item.line}"

@@ -1,0 +1,71 @@
+"""The latest status, word for word; too long, cut at a block border with its fences closed. Pure."""
+
+from collections.abc import Sequence
+
+from workingset_mcp.answer import quoted_block
+from workingset_mcp.brief.room import Rendered, Room, mark_shown
+from workingset_mcp.budget import count_tokens, take_lines
+
+
+def status_section(room: Room) -> Rendered:
+    """The block word for word; too long, it is cut at a block border or a line."""
+    row = room.materials.status
+    if row is None:
+        return Rendered("")
+    note, status = row
+    source = f"{note.path}:{status.line}"
+    undated = "" if status.date else " The heading carries no date."
+    head = f"_Source: [{source}]_{undated}\n"
+    lines = room.materials.branch.lines(note, status.line, status.last_line)
+    whole = head + _status_block(lines, source, status.last_line)
+    if not status.date:
+        room = room._replace(tokens=min(room.tokens, room.mosts.undated_status_tokens))
+    room.used["status"] = min(count_tokens(whole), room.tokens)
+    if count_tokens(whole) <= room.tokens:
+        mark_shown(room, note.path, status.line, status.last_line)
+        return Rendered(whole)
+    more = f'open_source_file(path="{note.path}", lines="{{}}-{status.last_line}")'
+    reserve = count_tokens(head + _status_block([], source, status.last_line) + more) + 30
+    kept = max(1, take_lines([f"{line}\n" for line in lines], room.tokens - reserve))
+    kept = _block_border(lines, kept)
+    if count_tokens(lines[0]) > room.tokens:
+        return Rendered(
+            "",
+            (
+                f'- The status block: open_source_file(path="{note.path}", lines="{status.line}-{status.last_line}")',
+            ),
+        )
+    shown = [*lines[:kept], *_closing_fence(lines[:kept])]
+    rest = len(lines) - kept
+    text = head + _status_block(shown, source, status.line + kept - 1)
+    text += f"Cut: {rest} more lines: {more.format(status.line + kept)}\n"
+    mark_shown(room, note.path, status.line, status.last_line)
+    return Rendered(text)
+
+
+def _status_block(lines: Sequence[str], source: str, last: int) -> str:
+    first = source.rpartition(":")[2]
+    lines_named = source if int(first) == last else f"{source}-{last}"
+    return f"{quoted_block(chr(10).join(lines), 1, lines_named)}\n"
+
+
+def _block_border(lines: Sequence[str], kept: int) -> int:
+    """The last blank line that loses at most a third of what fits."""
+    for at in range(kept, max(1, kept * 2 // 3), -1):
+        if at < len(lines) and not lines[at].strip() and not _closing_fence(lines[:at]):
+            return at
+    return kept
+
+
+def _closing_fence(lines: Sequence[str]) -> list[str]:
+    """The fence that closes a code block left open by a cut."""
+    opened = ""
+    for line in lines:
+        bare = line.lstrip(" >")
+        if opened:
+            if bare.startswith(opened) and not bare.strip(f"{opened[0]} "):
+                opened = ""
+        elif bare.startswith(("```", "~~~")):
+            mark = bare[0]
+            opened = mark * (len(bare) - len(bare.lstrip(mark)))
+    return [opened] if opened else []

@@ -1,0 +1,108 @@
+"""Following a vault: events are hints, a sweep comes now and then, polling where no events come.
+
+The event source is an argument: any async iterable of change sets. Not here: what a refresh does
+(`freshness`).
+"""
+
+import logging
+from collections.abc import AsyncIterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+from watchfiles import Change, awatch
+
+from workingset_mcp.errors import IndexDamaged
+from workingset_mcp.freshness import Freshness
+from workingset_mcp.ignoring import LEFT_OUT_FOLDERS
+
+QUIET_MILLISECONDS = 50
+HEARTBEAT_MILLISECONDS = 500
+SWEEP_SECONDS = 60.0
+POLL_SECONDS = 2.0
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Follower:
+    """Follows a vault: refreshes on events, sweeps now and then, polls where no events come."""
+
+    freshness: Freshness
+    source: AsyncIterable[set[tuple[Change, str]]] | None = None
+    sweep_seconds: float = SWEEP_SECONDS
+    poll_seconds: float = POLL_SECONDS
+    watching: anyio.Event = field(default_factory=anyio.Event)  # set when events arrive for sure
+    _stop: anyio.Event = field(default_factory=anyio.Event)
+
+    async def run(self) -> None:
+        """Follow until cancelled. A failing refresh is remembered, logged and tried again."""
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._follow)
+            group.start_soon(self._sweep)
+
+    async def _follow(self) -> None:
+        freshness = self.freshness
+        root = freshness.vault.root
+        try:
+            source = self.source or awatch(
+                root,
+                watch_filter=None,
+                debounce=400,
+                step=QUIET_MILLISECONDS,
+                rust_timeout=HEARTBEAT_MILLISECONDS,
+                yield_on_timeout=True,
+                stop_event=self._stop,
+                ignore_permission_denied=True,
+            )
+            async for changed in source:
+                if not self.watching.is_set():
+                    freshness.watcher = "events"
+                    await self._refresh({None})  # what changed before the watch began
+                    self.watching.set()
+                if changed:
+                    await self._refresh(self._scopes({Path(path) for _, path in changed}))
+        except anyio.get_cancelled_exc_class():
+            self._stop.set()
+            raise
+        except Exception as error:  # noqa: BLE001  # a watcher that dies must not end the server
+            _log.warning("no file events (%s): polling every %s s", error, self.poll_seconds)
+        freshness.watcher = "polling"
+
+    async def _sweep(self) -> None:
+        while True:
+            polling = self.freshness.watcher == "polling"
+            await anyio.sleep(self.poll_seconds if polling else self.sweep_seconds)
+            await self._refresh({None})
+
+    async def _refresh(self, scopes: set[str | None]) -> None:
+        for scope in sorted(scopes, key=str) if None not in scopes else [None]:
+            try:
+                await anyio.to_thread.run_sync(self.freshness.refresh, scope)
+            except IndexDamaged:
+                await anyio.to_thread.run_sync(self.freshness.start_anew)
+                await anyio.to_thread.run_sync(self.freshness.build)
+            except Exception as error:  # noqa: BLE001  # the supervised loop: logged, tried again
+                self.freshness.note_failure(error)
+                _log.exception("refresh failed; it is tried again at the next event or sweep")
+
+    def _scopes(self, changed: set[Path]) -> set[str | None]:
+        """The branches whose notes may differ; the whole vault on any doubt."""
+        vault = self.freshness.vault
+        scopes: set[str | None] = set()
+        for path in changed:
+            try:
+                relative = path.relative_to(vault.root).as_posix()
+            except ValueError:
+                return {None}
+            if vault.shapes_the_walk(relative):
+                return {None}
+            if any(
+                part.startswith(".") or part in LEFT_OUT_FOLDERS for part in relative.split("/")
+            ):
+                continue
+            if vault.is_note_name(path.name) and not path.is_dir():
+                scopes.add(vault.branch_of(relative))
+            elif path.is_dir() or self.freshness.knows_below(relative):
+                return {None}
+        return scopes

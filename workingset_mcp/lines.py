@@ -1,0 +1,71 @@
+"""A line of a note: its mark, its box, its comments; two lines that say the same. Pure.
+
+Not here: what kind of thing a line says (`items`, `standing`, `statuses`).
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+LABEL_KINDS = ("decision", "owner", "due", "blocker", "action", "fact")
+STANDING_KINDS = ("rhythm", "contact", "rule", "lead")
+OPEN_STATES = (" ", "/", "!", "?")
+DONE_STATES = ("x", "X")
+CANCELLED_STATES = ("-", ">", "<")
+
+LIST_MARK = r"(?:[-*+]|\d{1,9}[.)])"
+LETTERS = re.compile(r"\w{2}")
+_LINE_MARK = re.compile(rf"^[ \t>]*(?:{LIST_MARK}[ \t]+)?(?:\[[ xX/\-><!?]\][ \t]+)?")
+_LINK_TARGET = re.compile(r"\]\([^)\n]*\)")
+_COMMENT = re.compile(r"<!--.*?(?:-->|$)|%%.*?(?:%%|$)")
+_BLOCK_ID = re.compile(r"(?<=[ \t])\^[A-Za-z0-9-]{1,64}$")  # a mark of the editor, not of the text
+_BLANKS_AND_EMPHASIS = re.compile(r"[\s*_`]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One line that says something of a known kind."""
+
+    line: int
+    kind: str  # task, one of LABEL_KINDS, or one of STANDING_KINDS
+    text: str
+    form: str = ""  # label, bullet, heading: where its kind comes from
+    state: str = ""  # of a task: the character in its box
+    owners: tuple[str, ...] = ()
+    due: str = ""  # ISO day
+    date: str = ""  # of the nearest dated heading above
+
+
+def bare_line(line: str) -> str:
+    """A line without its quote marks, list mark and box."""
+    return line[_LINE_MARK.match(line).end() :].strip()  # type: ignore[union-attr]  # always matches
+
+
+def folded(text: str) -> str:
+    """Text with case, blanks and emphasis folded: two lines that say the same fold alike."""
+    return _BLANKS_AND_EMPHASIS.sub(" ", text).strip().casefold()
+
+
+def without_link_targets(text: str) -> str:
+    """Text whose links keep their words and lose their addresses."""
+    return _LINK_TARGET.sub("]", text)
+
+
+def without_comment(text: str) -> str:
+    """The text of a line without comments and the editor's block id, trimmed."""
+    if "<!--" in text or "%%" in text:
+        text = _COMMENT.sub("", text)
+    text = text.strip()
+    return _BLOCK_ID.sub("", text).rstrip() if "^" in text else text
+
+
+def any_of(words: Iterable[str]) -> str:
+    """A pattern for any of these words, the longest first; one that matches nothing for none."""
+    longest_first = sorted(set(words), key=lambda word: (-len(word), word))
+    pattern = "|".join(re.escape(word).replace(r"\ ", r"[ \t]+") for word in longest_first)
+    return pattern or "(?!)"
+
+
+def plain(word: str) -> str:
+    """A word as labels are compared: case and blanks folded."""
+    return " ".join(word.casefold().split())

@@ -1,0 +1,306 @@
+"""An opened vault with its index, and how an answer is composed over a scope that is checked.
+
+ Each answer first compares disk and index over its scope and refreshes what
+differs; a vault that keeps changing under a call is tried three times, then the answer says so.
+"""
+
+import functools
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from workingset_mcp.answer import (
+    Draft,
+    Limits,
+    fit_answer,
+    put_together,
+    shown_warnings,
+)
+from workingset_mcp.counting import count_notes
+from workingset_mcp.dates import find_dates
+from workingset_mcp.errors import ArgumentError, BranchNotFound, IndexDamaged, NoteNotFound
+from workingset_mcp.freshness import FIRST_BUILD_WAIT_SECONDS, Freshness, Progress
+from workingset_mcp.index import Index, Snapshot, Stemmer, index_folder
+from workingset_mcp.settings import Settings, load_settings
+from workingset_mcp.vault import LeftOut, Vault
+
+ROUNDS = 3
+SMALL_WALK_SECONDS = 0.004  # a vault walked this fast is checked whole before every search
+HEAD_TOKENS = 45
+_JOIN_SECONDS = 1.5  # a server is gone two seconds after its client, whatever it was doing
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def healing(method: Method) -> Method:
+    """A method of `Opened` that builds a damaged index anew, unasked, and answers then."""
+
+    @functools.wraps(method)
+    def healed(self: "Opened", *arguments: Any, **named: Any) -> Any:
+        try:
+            return method(self, *arguments, **named)
+        except IndexDamaged:
+            self.freshness.start_anew()
+            self.start_building()
+            self.freshness.wait_until_built()
+            return method(self, *arguments, **named)
+
+    return cast(Method, healed)
+
+
+class Opened:
+    """A vault with its index, kept equal. Any thread may ask it; close it when done.
+
+    Raises VaultNotFound, SettingsError, IndexUnavailable.
+    """
+
+    def __init__(
+        self, vault: Path, settings: Settings | None = None, *, in_memory: bool = False
+    ) -> None:
+        root = vault.expanduser()
+        self.settings = settings or load_settings(root)
+        self.vault = Vault(root, self.settings)
+        folder = index_folder(
+            self.vault.root, self.settings.shape_digest(), self.settings.index_dir
+        )
+        self.index = Index(None if in_memory else folder)
+        self.freshness = Freshness(self.vault, self.index)
+        self._stemmer = Stemmer()
+        self._threads: list[threading.Thread] = []
+
+    def close(self) -> None:
+        """Stop background work and close the index."""
+        self.freshness.stopping.set()
+        self._stemmer.close()
+        for thread in self._threads:
+            thread.join(_JOIN_SECONDS)
+        self.index.close()
+
+    def build(self, progress: Progress | None = None) -> None:
+        """Index the whole vault, in this thread."""
+        try:
+            self.freshness.build(progress)
+        except IndexDamaged:
+            self.freshness.start_anew()
+            self.freshness.build(progress)
+
+    def start_building(self) -> threading.Thread:
+        """Index the whole vault in a daemon thread, then count its tokens."""
+
+        def work() -> None:
+            try:
+                self.build()
+                self.count_all_tokens()
+            except Exception as error:
+                self.freshness.note_failure(error)
+                if not self.freshness.stopping.is_set():
+                    raise
+
+        thread = threading.Thread(target=work, name="first build", daemon=True)
+        self._threads.append(thread)
+        thread.start()
+        return thread
+
+    def count_all_tokens(self) -> None:
+        """Count the tokens of every note that has no count yet."""
+        while not self.freshness.stopping.is_set():
+            with self.index.snapshot() as snapshot:
+                waiting = snapshot.uncounted(50)
+                counted_now = count_notes(snapshot, waiting)
+            if not counted_now:
+                return
+            self.index.save_tokens(counted_now)
+
+    def known_branches(self) -> list[str]:
+        """Names of the branches as the index has them."""
+        with self.index.snapshot() as snapshot:
+            return snapshot.branch_names()
+
+    def known_paths(self) -> list[str]:
+        """Paths of the notes as the index has them."""
+        with self.index.snapshot() as snapshot:
+            return snapshot.paths()
+
+    def branch_times(self) -> list[tuple[str, int]]:
+        """Branches and when a note of theirs was last written (nanoseconds)."""
+        self._refresh_all()
+        with self.index.snapshot() as snapshot:
+            return snapshot.branch_times()
+
+    def branches(self) -> list[str]:
+        """Names of all branches, as the disk has them now."""
+        self._refresh_all()
+        with self.index.snapshot() as snapshot:
+            return [row.branch for row in snapshot.branches()]
+
+    @property
+    def vault_name(self) -> str:
+        """Name of the vault's folder."""
+        return self.vault.name
+
+    def left_out(self, branch: str | None = None) -> list[LeftOut]:
+        """What of the vault, or of a branch, is no source, and why."""
+        if branch is None:
+            return self.freshness.left_out
+        return self.vault.walk(branch).left_out
+
+    def limits(self) -> Limits:
+        """Limits from the settings, for a caller that has none of its own."""
+        return Limits(max_bytes=self.settings.max_answer_bytes)
+
+    def branch_named(self, given: str, *, gone_is_fine: bool = False) -> str:
+        """The branch a caller means: exact, in another case, or its unique last part.
+
+        `gone_is_fine`: a full name that is no branch today is taken as it is. Raises BranchNotFound
+        with near matches.
+        """
+        wanted = given.strip().replace("\\", "/").strip("/") or "."
+        for attempt in (1, 2):
+            with self.index.snapshot() as snapshot:
+                names = snapshot.branch_names()
+            if wanted in names or self._may_be_folder(wanted):
+                deadline = time.monotonic() + FIRST_BUILD_WAIT_SECONDS
+                self.freshness.refresh(wanted, deadline=deadline)
+                with self.index.snapshot() as snapshot:
+                    names = snapshot.branch_names()
+            if wanted in names:
+                return wanted
+            same = [name for name in names if name.casefold() == wanted.casefold()]
+            last = [
+                name for name in names if name.rpartition("/")[2].casefold() == wanted.casefold()
+            ]
+            for found in (same, last):
+                if len(found) == 1:
+                    return found[0]
+            if attempt == 1:
+                self._refresh_all()
+        if gone_is_fine and wanted.partition("/")[2]:
+            return wanted
+        several = same or last
+        near = several or [name for name, score, _ in _near(wanted, names) if score > 55]
+        about = "means several branches" if several else "is no branch of this vault"
+        hint = f"Near: {', '.join(near)}." if near else "get_brief() lists the branches."
+        raise BranchNotFound(f"{given[:80]!r} {about}.", hint)
+
+    def _answer(
+        self,
+        scope: str | None,
+        draft: Callable[[Snapshot, int], Draft],
+        budget: int,
+        limits: Limits,
+        lowered: str,
+    ) -> str:
+        """Compose over a scope that equals the disk before and after."""
+        state = ""
+        for attempt in range(ROUNDS + 1):
+            finished = self._refresh_scope(scope)
+            with self.index.snapshot() as snapshot:
+
+                def compose(room: int, snapshot: Snapshot = snapshot, state: str = state) -> str:
+                    made = draft(snapshot, room - HEAD_TOKENS)
+                    return self._put(made, budget, lowered, room, state)
+
+                text = self._fitted(compose, budget, limits)
+            if not finished or state or self.freshness.is_current(scope):
+                break
+            if attempt == ROUNDS - 1:
+                state = "index behind: the vault keeps changing"
+        return text
+
+    def _quick_answer(
+        self, draft: Callable[[Snapshot, int], Draft], budget: int, limits: Limits, lowered: str
+    ) -> str:
+        """A search of a large vault: checks the notes it quotes; the whole vault when it finds nothing."""
+        self._wait_for_build()
+        for _ in range(ROUNDS):
+            latest: list[Draft] = []
+
+            def compose(room: int, snapshot: Snapshot, latest: list[Draft] = latest) -> str:
+                latest.append(draft(snapshot, room - HEAD_TOKENS))
+                return self._put(latest[-1], budget, lowered, room)
+
+            with self.index.snapshot() as snapshot:
+                text = self._fitted(lambda room: compose(room, snapshot), budget, limits)
+            if not latest[-1].found:
+                break
+            if not self.freshness.refresh_paths(latest[-1].sources):
+                return text
+        return self._answer(None, draft, budget, limits, lowered)
+
+    def _put(self, draft: Draft, budget: int, lowered: str, room: int, state: str = "") -> str:
+        warnings = shown_warnings(draft.warnings, tight=room < 1_500)
+        if lowered:
+            warnings.insert(0, lowered)
+        return put_together(
+            draft.subject, draft.body, budget=budget, state=str(self.freshness.state),
+            margin=self.settings.token_margin, warnings=warnings,
+        )  # fmt: skip
+
+    def _fitted(self, compose: Callable[[int], str], budget: int, limits: Limits) -> str:
+        return fit_answer(
+            compose, budget=budget, max_bytes=limits.max_bytes, margin=self.settings.token_margin
+        )
+
+    def _refresh_scope(self, scope: str | None) -> bool:
+        """Make the scope equal to the disk; False when it is not done yet."""
+        if scope is None and not self._wait_for_build():
+            return False
+        return self.freshness.refresh(scope, deadline=time.monotonic() + FIRST_BUILD_WAIT_SECONDS)
+
+    def _wait_for_build(self) -> bool:
+        return self.freshness.wait_until_built()
+
+    def _refresh_all(self) -> None:
+        if self._wait_for_build():
+            self.freshness.refresh()
+
+    def _may_be_folder(self, name: str) -> bool:
+        parts = name.split("/")
+        return name == "." or (
+            ".." not in parts and "\0" not in name and (self.vault.root / name).is_dir()
+        )
+
+    def _path_named(self, given: str) -> tuple[str, str | None]:
+        try:
+            return self.vault.checked_path(given)
+        except NoteNotFound:
+            raise self._gone(given.strip()) from None
+
+    def _gone(self, path: str) -> NoteNotFound:
+        with self.index.snapshot() as snapshot:
+            paths = snapshot.paths()
+        near = [found for found, score, _ in _near(path[:200], paths) if score > 60]
+        hint = f"Near: {', '.join(near)}." if near else "search_notes finds notes by their words."
+        return NoteNotFound(f"There is no note {path[:200]!r}.", hint)
+
+
+def brief_text(answer: str) -> str:
+    """A brief without the header line and the warnings of its answer."""
+    body = answer.partition("\n")[2]
+    while body.startswith("warning: "):
+        body = body.partition("\n")[2]
+    return body
+
+
+def day_argument(name: str, value: str | None) -> str:
+    """ISO date (or month, or year) that a caller wrote in any form. Raises ArgumentError."""
+    if value is None or not value.strip():
+        return ""
+    text = value.strip()
+    if len(text) == 4 and text.isdecimal():
+        return text
+    dates = [date.value for date in find_dates(text) if date.value]
+    if not dates:
+        raise ArgumentError(
+            f"{name}={text[:40]!r} is no date.", "Write it as 2026-06-16, 2026-06 or 2026."
+        )
+    return dates[0]
+
+
+def _near(word: str, words: Sequence[str]) -> list[tuple[str, float, int]]:
+    from rapidfuzz import process  # 12 ms, for a mistake
+
+    return process.extract(word, words, limit=3)

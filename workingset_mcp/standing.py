@@ -1,0 +1,50 @@
+"""What an undated note says that always holds: its lead, meeting rhythm and roles, contacts, rules."""
+
+import re
+from collections.abc import Iterator
+
+from workingset_mcp.lines import LETTERS, Item, bare_line, without_comment, without_link_targets
+from workingset_mcp.markdown import Kind, Outline
+from workingset_mcp.words import CONTACT, FORMER, RHYTHM, ROLE, ROLE_HEADING, RULE, UPDATED
+
+MOST_LINE_CHARACTERS = 1_200
+_LEAD = re.compile(r"^[^\[(<!:%$|>#=\-*_`~\d][^|]*$")
+
+
+def standing_of(outline: Outline) -> Iterator[Item]:
+    """The standing lines of a note, in order."""
+    lead_wanted = True
+    for number, raw in enumerate(outline.lines, start=1):
+        kind = outline.kinds[number - 1]
+        if kind not in (Kind.TEXT, Kind.TABLE) or len(raw) > MOST_LINE_CHARACTERS:
+            continue
+        text = raw.strip()
+        if len(text) < 8 or not LETTERS.search(text) or text.endswith("?"):
+            continue
+        standing = _standing_kind(outline, number, text, kind)
+        is_lead = lead_wanted and kind == Kind.TEXT and _LEAD.match(text) and len(text) >= 30
+        lead_wanted = lead_wanted and not is_lead and number not in outline.item_depth
+        if standing or is_lead:
+            yield Item(number, standing or "lead", without_comment(bare_line(raw)))
+
+
+def _standing_kind(outline: Outline, number: int, text: str, kind: int) -> str:
+    above = outline.heading_above(number)
+    if above and FORMER.match(above.text):
+        return ""
+    if len(text) < 400 and (RHYTHM.search(text) or ROLE.search(text) or UPDATED.search(text)):
+        return "rhythm"
+    listed = kind == Kind.TABLE or number in outline.item_depth
+    if listed and above and ROLE_HEADING.match(above.text) and not _is_table_head(outline, number):
+        return "rhythm"
+    if CONTACT.search(text):
+        return "contact"
+    if kind == Kind.TEXT and 20 <= len(without_link_targets(text)) <= 600 and RULE.search(text):
+        return "rule"
+    return ""
+
+
+def _is_table_head(outline: Outline, number: int) -> bool:
+    """Whether a line is the rule of a table, or the head right above it."""
+    around = outline.lines[number - 1 : number + 1]
+    return any(line.strip() and set(line.strip()) <= set("|-: ") for line in around)
