@@ -15,6 +15,7 @@ JSON_SCHEMA_VERSION = 1
 
 
 def vault_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options every command over a vault takes."""
     command = click.option(
         "--index-dir",
         envvar="WORKINGSET_INDEX_DIR",
@@ -27,12 +28,15 @@ def vault_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The option for machine-readable output."""
     return click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")(command)
 
 
+@contextmanager
 def opened(
     vault: Path | None, index_dir: str | None, *, build: bool = True, **flags: Any
 ) -> Iterator[Workspace]:
+    """A workspace over the vault that the options name, indexed if `build`."""
     root = vault or settings_home(Path.cwd())
     settings = load_settings(root, {"index_dir": index_dir, **flags})
     workspace = Workspace(root, settings)
@@ -62,6 +66,7 @@ def build_index(workspace: Workspace) -> None:
 def print_answer(
     command: str, text: str, *, as_json: bool, found: bool = True, **data: Any
 ) -> None:
+    """Print an answer, or its JSON envelope; exit 1 when nothing was found."""
     if as_json:
         envelope = {
             "schema_version": JSON_SCHEMA_VERSION,
@@ -75,6 +80,7 @@ def print_answer(
         click.get_current_context().exit(1)
 
 
+@contextmanager
 def progress(title: str, total: int) -> Iterator[Callable[[], None]]:
     """A progress bar on a terminal, nothing in a pipe."""
     if not sys.stderr.isatty():
