@@ -199,7 +199,8 @@ def _rest(materials: Materials) -> str:
     if status:
         note, block = status
         source = f"{note.path}:{block.line}-{block.last_line}"
-        parts.append(f"{quoted_block('\n'.join(materials.status_lines), 1, source)}\n")
+        block_text = "\n".join(materials.status_lines)
+        parts.append(f"{quoted_block(block_text, 1, source)}\n")
     items = [
         f"- [{one.item.state}] {one.item.text} ({one.sources[0]})"
         for one in materials.open_items[MOST_URGENT:25]
