@@ -32,8 +32,10 @@ class Limits:
 
 
 _BACKTICKS = re.compile(r"`{3,}")
-_SOURCE_MARK = re.compile(r"_(?=\[[^\[\]\n]*\]_)")
+_SOURCE_MARK = re.compile(r"_(?=\[[^\n]*\]_)")
+_FENCE = re.compile(r"((?: {0,3}> ?)*) {0,3}(`{3,}(?=[^`]*$)|~{3,})(.*)")
 _MOST_WARNINGS = 5
+_TIGHT_WARNING_TOKENS = 60
 
 
 def checked_budget(
@@ -85,16 +87,17 @@ def fit_answer(
     room = int(budget / margin)
     if max_bytes is not None:
         room = min(room, max_bytes)
-    for _ in range(40):
+    step = 4
+    while room >= 0:
         text = compose(room)
         if fits(text, budget, max_bytes, margin):
             return text
-        tokens = priced(count_tokens(text), margin)
-        size = len(text.encode("utf-8"))
-        scale = min(budget / tokens, (max_bytes / size) if max_bytes else 1.0, 0.995)
-        room = min(int(room * scale), room - 8) if tokens > room // 2 else room * 3 // 4
-        if room < 0:
-            break
+        tokens = count_tokens(text)
+        scale = budget / priced(tokens, margin)
+        if max_bytes is not None:
+            scale = min(scale, max_bytes / len(text.encode("utf-8")))
+        room = min(int(min(room, tokens) * scale), room - step)
+        step *= 2
     raise ArgumentError(
         f"The answer does not fit into {budget:,} tokens"
         + (f" and {max_bytes:,} bytes." if max_bytes else "."),
@@ -106,14 +109,15 @@ def shown_warnings(warnings: Sequence[str], *, tight: bool) -> list[str]:
     """Warnings as lines; where it is tight only their count and where to read them."""
     if not warnings:
         return []
-    if tight or len(warnings) > _MOST_WARNINGS:
-        kept = [] if tight else list(warnings[: _MOST_WARNINGS - 1])
-        more = len(warnings) - len(kept)
-        notes = f"{more} more remarks" if kept else f"{more} remarks"
-        return [f"warning: {line}" for line in kept] + [
-            f'warning: {notes if more > 1 or kept else "1 remark"}: list_items(kind="remark")'
-        ]
-    return [f"warning: {line}" for line in warnings]
+    most = 1 if tight else _MOST_WARNINGS
+    lines = [f"warning: {line}" for line in warnings]
+    if len(lines) <= most and not (tight and count_tokens(lines[0]) > _TIGHT_WARNING_TOKENS):
+        return lines
+    kept = lines[: most if tight else most - 1]
+    if tight and count_tokens(kept[0]) > _TIGHT_WARNING_TOKENS:
+        kept = []
+    rest = counted(len(lines) - len(kept), "more remark" if kept else "remark")
+    return [*kept, f'warning: {rest}: list_items(kind="remark")']
 
 
 def fenced(text: str) -> str:
@@ -125,6 +129,22 @@ def fenced(text: str) -> str:
     fence = "`" * (longest + 1)
     end = "" if text.endswith(("\n", "\r")) or not text else "\n"
     return f"{fence}\n{text}{end}{fence}"
+
+
+def closing_fence(lines: Sequence[str]) -> list[str]:
+    """The line that closes a code block which these lines leave open; none when they close it."""
+    opened = prefix = ""
+    for line in lines:
+        if opened and prefix and not line.lstrip().startswith(">"):
+            opened = ""  # a block inside a quote ends with the quote
+        matched = _FENCE.match(line)
+        if not matched:
+            continue
+        if not opened:
+            prefix, opened = matched[1], matched[2]
+        elif matched[2].startswith(opened) and not matched[3].strip():
+            opened = ""
+    return [prefix + opened] if opened else []
 
 
 def quoted_block(text: str, number: int, source: str) -> str:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from workingset_mcp.dates import date_of_path, find_dates, year_of_path, year_only_of_path
 from workingset_mcp.front_matter import FrontMatter, read_front_matter
 from workingset_mcp.items import items_of
-from workingset_mcp.lines import Item, bare_line, folded, without_link_targets
+from workingset_mcp.lines import Item, bare_line, folded, without_comment, without_link_targets
 from workingset_mcp.markdown import Heading, Kind, Outline, outline_of
 from workingset_mcp.sections import Section, sections_of
 from workingset_mcp.settings import Settings
@@ -168,12 +168,14 @@ def _stem(path: str) -> str:
 
 
 def _title_of(path: str, front: FrontMatter, outline: Outline) -> str:
-    if front.title:
-        return front.title
+    title = without_comment(front.title)
+    if title:
+        return title
     first = next((h for h in outline.headings if h.level == 1 and h.text), None)
     if first is None and outline.headings and outline.headings[0].level <= 2:
         first = outline.headings[0] if outline.headings[0].line <= 12 else None
-    return without_link_targets(first.text)[:300] if first and first.text else _stem(path)
+    heading = without_comment(without_link_targets(first.text)) if first else ""
+    return heading[:300] or _stem(path)
 
 
 def _date_of(

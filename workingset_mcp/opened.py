@@ -157,7 +157,9 @@ class Opened:
         `gone_is_fine`: a full name that is no branch today is taken as it is. Raises BranchNotFound
         with near matches.
         """
-        wanted = given.strip().replace("\\", "/").strip("/") or "."
+        wanted = given.strip()
+        if wanted not in self.known_branches():  # `cust\\acme`, unless a folder is called so
+            wanted = wanted.replace("\\", "/").strip("/") or "."
         for attempt in (1, 2):
             with self.index.snapshot() as snapshot:
                 names = snapshot.branch_names()
@@ -177,9 +179,9 @@ class Opened:
                     return found[0]
             if attempt == 1:
                 self._refresh_all()
-        if gone_is_fine and wanted.partition("/")[2]:
-            return wanted
         several = same or last
+        if gone_is_fine and not several and _could_be_folder(wanted):
+            return wanted
         near = several or [name for name, score, _ in _near(wanted, names) if score > 55]
         about = "means several branches" if several else "is no branch of this vault"
         hint = f"Near: {', '.join(near)}." if near else "get_brief() lists the branches."
@@ -258,10 +260,14 @@ class Opened:
             self.freshness.refresh()
 
     def _may_be_folder(self, name: str) -> bool:
-        parts = name.split("/")
-        return name == "." or (
-            ".." not in parts and "\0" not in name and (self.vault.root / name).is_dir()
-        )
+        if name == ".":
+            return True
+        if ".." in name.split("/") or "\0" in name:
+            return False
+        try:
+            return (self.vault.root / name).is_dir()
+        except OSError:  # longer than a disk allows
+            return False
 
     def _path_named(self, given: str) -> tuple[str, str | None]:
         try:
@@ -298,6 +304,16 @@ def day_argument(name: str, value: str | None) -> str:
             f"{name}={text[:40]!r} is no date.", "Write it as 2026-06-16, 2026-06 or 2026."
         )
     return dates[0]
+
+
+def _could_be_folder(name: str) -> bool:
+    """Whether a folder inside the vault could have been called so."""
+    try:
+        parts = name.encode("utf-8").split(b"/")
+    except UnicodeEncodeError:
+        return False
+    inside = not {b"", b".", b".."} & set(parts) and b"\0" not in name.encode()
+    return inside and max(map(len, parts)) <= 255 and len(name) <= 1_000
 
 
 def _near(word: str, words: Sequence[str]) -> list[tuple[str, float, int]]:

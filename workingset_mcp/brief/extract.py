@@ -159,7 +159,7 @@ def _read_boxes(
             done.setdefault(key, []).append(source_of(row))
         elif row.item.state in OPEN_STATES:
             found.open_boxes += 1
-            day = row.item.date or dates[row.note.id]
+            day = _day(row, dates, found.branch.today)
             if day and limit and day < limit:
                 found.stale_boxes += 1
             else:
@@ -184,7 +184,7 @@ def _read_labels(
             or _in_status(row, found.status)
         ):
             continue
-        day = row.item.date or dates[row.note.id]
+        day = _day(row, dates, found.branch.today)
         if day and limit and day < limit:
             found.stale_labels += 1
             continue
@@ -207,12 +207,12 @@ def _action_bullets(
 ) -> list[Sourced]:
     """Bullets under action headings, of the time around the newest note that has such a heading."""
     bullets = [
-        (row.item.date or dates[row.note.id], row)
+        (_day(row, dates, materials.branch.today), row)
         for row in items
         if row.item.kind == "action" and row.item.form == "bullet"
     ]
     days = [day for day, _ in bullets if day and day <= today]
-    if not days or max(days) < days_before(as_of, STALE_LABEL_DAYS):
+    if not days or not as_of or max(days) < days_before(as_of, STALE_LABEL_DAYS):
         return []
     first = days_before(max(days), ACTION_WINDOW_DAYS)
     seen = {folded(one.item.text) for one in materials.open_items}
@@ -229,6 +229,11 @@ def _action_bullets(
                 continue
             found.append(Sourced(row.item.text, (source_of(row),)))
     return found
+
+
+def _day(row: ItemRow, dates: Mapping[int, str], today: date) -> str:
+    """The day of an item: its own, else that of its note; empty when neither says one."""
+    return day_of(row.item.date, today) or dates[row.note.id]
 
 
 def _units(notes: Sequence[NoteRow], today: date) -> list[NewUnit]:

@@ -13,6 +13,8 @@ from workingset_mcp.budget import count_tokens
 
 _UNLIMITED = 1 << 30
 _LEAST_BESIDE_OVERRIDE = 250
+LEAST_SPARE_TOKENS = 40
+SHORT_STATUS_TOKENS = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +40,7 @@ def make_brief(materials: Materials, room_tokens: int, mosts: Mosts | None = Non
     if count_tokens(text) > room_tokens:
         reserve = count_tokens(_not_in_this_brief(rendered, materials)) + 30
         limits = _limits(rendered, room_tokens - fixed - min(reserve, room_tokens // 3))
-        rendered = _render_all(materials, mosts, limits)
-        spare = room_tokens - count_tokens(_assembled(head, rendered, materials))
-        if spare > 60:
-            limits = _with_spare(limits, rendered, spare - 20)
-            second = _render_all(materials, mosts, limits)
-            if count_tokens(_assembled(head, second, materials)) <= room_tokens:
-                rendered = second
-        text = _assembled(head, rendered, materials)
-        text = _give_way(head, rendered, materials, room_tokens, text)
+        text = _within(head, limits, materials, mosts, room_tokens)
     return Brief(text, tuple(warnings))
 
 
@@ -73,11 +67,8 @@ def _render_all(materials: Materials, mosts: Mosts, limits: dict[str, int]) -> d
     for section in SECTIONS:
         title = count_tokens(f"## {section.title} (000 of 000)\n")
         tokens = limits[section.title] - title
-        found[section.title] = (
-            section.render(Room(materials, mosts, tokens, shown, used))
-            if tokens > 0
-            else Rendered("")
-        )
+        one = section.render(Room(materials, mosts, max(0, tokens), shown, used))
+        found[section.title] = one if tokens > 0 else Rendered("", one.left_out)
     return found
 
 
@@ -88,6 +79,9 @@ def _limits(wanted: dict[str, Rendered], room: int) -> dict[str, int]:
     limits = {s.title: min(costs[s.title], int((room - override) * s.share)) for s in SECTIONS}
     limits[SECTIONS[0].title] = costs[SECTIONS[0].title]
     floors = {s.title: _floor(s, wanted[s.title]) for s in SECTIONS}
+    status = SECTIONS[1].title  # keeps its whole share, and a short one is shown whole
+    limits[status] = max(limits[status], min(costs[status], SHORT_STATUS_TOKENS))
+    floors[status] = limits[status]
     if sum(floors.values()) <= room:  # no section vanishes while its first line fits
         limits = {title: max(limit, floors[title]) for title, limit in limits.items()}
         _shrink(limits, floors, sum(limits.values()) - room)
@@ -115,18 +109,6 @@ def _shrink(limits: dict[str, int], floors: dict[str, int], over: int) -> None:
         taken = min(over, limits[section.title] - floors[section.title])
         limits[section.title] -= taken
         over -= taken
-
-
-def _with_spare(
-    limits: dict[str, int], rendered: dict[str, Rendered], spare: int
-) -> dict[str, int]:
-    """Give what rounding left over to the sections that left something out."""
-    grown = dict(limits)
-    for section in sorted(SECTIONS, key=lambda s: s.priority):
-        if rendered[section.title].left_out or section.share == 0.0:
-            grown[section.title] += spare
-            break
-    return grown
 
 
 def _cost(section: BriefSection, rendered: Rendered) -> int:
@@ -169,14 +151,28 @@ def _not_in_this_brief(rendered: dict[str, Rendered], materials: Materials) -> s
     return "## Not in this brief\n" + "\n".join(lines) + "\n"
 
 
-def _give_way(
-    head: str, rendered: dict[str, Rendered], materials: Materials, room: int, text: str
+def _within(
+    head: str, limits: dict[str, int], materials: Materials, mosts: Mosts, room: int
 ) -> str:
-    """Drop whole sections from the least important on while the text is over."""
+    """The brief with these limits, its spare room given out; whole sections give way while it is over."""
+    rendered = _render_all(materials, mosts, limits)
+    text = _assembled(head, rendered, materials)
+    for section in sorted(SECTIONS, key=lambda s: s.priority):
+        spare = room - count_tokens(text) - 20
+        if spare < LEAST_SPARE_TOKENS:
+            break
+        if not rendered[section.title].left_out and section.share:
+            continue
+        grown = {**limits, section.title: limits[section.title] + spare}
+        second = _render_all(materials, mosts, grown)
+        longer = _assembled(head, second, materials)
+        if count_tokens(longer) <= room:
+            limits, rendered, text = grown, second, longer
     for section in sorted(SECTIONS, key=lambda s: -s.priority):
         if count_tokens(text) <= room:
             break
         if section.priority and rendered[section.title].text:
-            rendered[section.title] = Rendered("", rendered[section.title].left_out[:1])
+            limits = {**limits, section.title: 0}
+            rendered = _render_all(materials, mosts, limits)
             text = _assembled(head, rendered, materials)
     return text

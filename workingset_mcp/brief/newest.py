@@ -30,6 +30,7 @@ from workingset_mcp.words import (
 MOST_UNITS = 6
 LEAST_TOPIC_CHARACTERS = 12  # shorter headings (Discussion, Notes) name no topic
 LEAST_UNIT_CHARACTERS = 40
+PICKS = 4  # rounds until what is picked fits as printed
 MOST_UNIT_LINES = 1_500
 LEAST_VALUE = 2.0
 REPEAT_PENALTY = 2.0
@@ -40,6 +41,7 @@ _NO_LETTERS = re.compile(r"[\W_]+")
 _LETTER = re.compile(r"\w{2}")
 _TABLE_RULE = re.compile(r"^\|?[\s:|-]+\|?$")
 _ONLY_LINK = re.compile(r"^\W*(?:https?://\S+|!?\[[^\]]*\]\([^)]*\))\W*$")
+_FENCE = re.compile(r"^[\s>]*(?:```|~~~)")
 _TOP_LEVEL = re.compile(r"^\s?\S")
 
 
@@ -68,20 +70,31 @@ class _Unit:
 def newest_notes(materials: Materials, limit_tokens: int) -> tuple[str, int, int]:
     """The section's text within a limit, how many notes it shows, and how many lines it leaves out."""
     units = list(_units(materials))
-    picked = _pick(units, limit_tokens)
-    parts: list[str] = []
-    quotes = 1  # the status block has the first number
-    for unit, lines in zip(units, picked, strict=True):
-        if not lines:
-            continue
-        runs = list(_runs(lines, unit.outline, unit.unit.first_line))
-        quotes += 1
-        text = unit.head + _quoted(unit, runs, quotes)
-        parts.append(text)
+    room = limit_tokens
+    for _ in range(PICKS):
+        parts, shown = _printed(units, _pick(units, room))
+        over = sum(map(count_tokens, parts)) - limit_tokens
+        if over <= 0:
+            break
+        room -= over
     while parts and sum(map(count_tokens, parts)) > limit_tokens:
         parts.pop()
-    shown = sum(map(len, picked[: len(parts)]))
-    return "".join(parts), len(parts), sum(len(unit.lines) for unit in units) - shown
+        shown.pop()
+    return "".join(parts), len(parts), sum(len(unit.lines) for unit in units) - sum(shown)
+
+
+def _printed(
+    units: Sequence[_Unit], picked: Sequence[Sequence[int]]
+) -> tuple[list[str], list[int]]:
+    """The picked lines of each unit that has some as text, and how many telling lines each shows."""
+    parts: list[str] = []
+    shown: list[int] = []
+    for unit, numbers in zip(units, picked, strict=True):
+        if numbers:
+            runs = list(_runs(numbers, unit.outline, unit.unit.first_line))
+            parts.append(unit.head + _quoted(unit, runs, len(parts) + 2))  # the status is quote 1
+            shown.append(len({line.number for line in unit.lines}.intersection(numbers)))
+    return parts, shown
 
 
 def _units(materials: Materials) -> Iterator[_Unit]:
@@ -189,6 +202,8 @@ def _topic_line(outline: Outline, at: int) -> int:
 
 def _is_noise(outline: Outline, at: int, raw: str) -> bool:
     if not _LETTER.search(raw) or _TABLE_RULE.match(raw) or NOISE_LINE.match(bare_line(raw)):
+        return True
+    if _FENCE.match(raw):  # inside HTML, where it opens nothing
         return True
     return any(NOISE_HEADING.match(heading) for heading in outline.headings_at(at)[-2:])
 

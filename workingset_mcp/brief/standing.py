@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from workingset_mcp.brief.materials import Branch, Sourced
 from workingset_mcp.index.rows import ItemRow, NoteRow
-from workingset_mcp.lines import STANDING_KINDS, Item, folded
+from workingset_mcp.lines import STANDING_KINDS, Item, folded, without_comment
 from workingset_mcp.words import FIRST_NOTES, STRONG_RULE
 
 NEXT_OF_NOTE = 0.7  # what a further line of the same note is worth less
@@ -74,10 +74,11 @@ def topics_of(in_order: Sequence[NoteRow], branch: Branch) -> list[Sourced]:
     for depth in range(max((len(pool) for _, pool in pools), default=0)):
         for note, pool in pools:
             if depth < len(pool):
-                text, line = pool[depth]
-                if text.strip() and folded(text) not in seen:
+                heading, line = pool[depth]
+                text = without_comment(heading)
+                if text and folded(text) not in seen:
                     seen.add(folded(text))
-                    found.append(Sourced(text.strip(), (f"{note.path}:{line}",)))
+                    found.append(Sourced(text, (f"{note.path}:{line}",)))
     return found
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from workingset_mcp.answer import quoted_block
+from workingset_mcp.answer import closing_fence, quoted_block
 from workingset_mcp.brief.room import Rendered, Room, mark_shown
 from workingset_mcp.budget import count_tokens, take_lines
 
@@ -17,7 +17,7 @@ def status_section(room: Room) -> Rendered:
     undated = "" if status.date else " The heading carries no date."
     head = f"_Source: [{source}]_{undated}\n"
     lines = room.materials.branch.lines(note, status.line, status.last_line)
-    whole = head + _status_block(lines, source, status.last_line)
+    whole = head + _status_block([*lines, *closing_fence(lines)], source, status.last_line)
     if not status.date:
         room = room._replace(tokens=min(room.tokens, room.mosts.undated_status_tokens))
     room.used["status"] = min(count_tokens(whole), room.tokens)
@@ -28,6 +28,8 @@ def status_section(room: Room) -> Rendered:
     reserve = count_tokens(head + _status_block([], source, status.last_line) + more) + 30
     kept = max(1, take_lines([f"{line}\n" for line in lines], room.tokens - reserve))
     kept = _block_border(lines, kept)
+    while kept > 1 and not lines[kept - 1].strip():
+        kept -= 1
     if count_tokens(lines[0]) > room.tokens:
         return Rendered(
             "",
@@ -35,7 +37,7 @@ def status_section(room: Room) -> Rendered:
                 f'- The status block: open_source_file(path="{note.path}", lines="{status.line}-{status.last_line}")',
             ),
         )
-    shown = [*lines[:kept], *_closing_fence(lines[:kept])]
+    shown = [*lines[:kept], *closing_fence(lines[:kept])]
     rest = len(lines) - kept
     text = head + _status_block(shown, source, status.line + kept - 1)
     text += f"Cut: {rest} more lines: {more.format(status.line + kept)}\n"
@@ -52,20 +54,6 @@ def _status_block(lines: Sequence[str], source: str, last: int) -> str:
 def _block_border(lines: Sequence[str], kept: int) -> int:
     """The last blank line that loses at most a third of what fits."""
     for at in range(kept, max(1, kept * 2 // 3), -1):
-        if at < len(lines) and not lines[at].strip() and not _closing_fence(lines[:at]):
+        if at < len(lines) and not lines[at].strip() and not closing_fence(lines[:at]):
             return at
     return kept
-
-
-def _closing_fence(lines: Sequence[str]) -> list[str]:
-    """The fence that closes a code block left open by a cut."""
-    opened = ""
-    for line in lines:
-        bare = line.lstrip(" >")
-        if opened:
-            if bare.startswith(opened) and not bare.strip(f"{opened[0]} "):
-                opened = ""
-        elif bare.startswith(("```", "~~~")):
-            mark = bare[0]
-            opened = mark * (len(bare) - len(bare.lstrip(mark)))
-    return [opened] if opened else []

@@ -22,6 +22,8 @@ def search_draft(
             "search · nothing found", _nothing(query, lines, snapshot, limits), found=False
         )
     passages, _ = pack(ranking.ranked, ranking.weighed, room - 40 - count_tokens("\n".join(lines)))
+    shown = [passage for passage in passages if passage.runs]
+    shown_notes = {passage.ranked.note.path for passage in shown}
     notes = list(dict.fromkeys(passage.ranked.note.path for passage in passages))
     copies = {copy.rpartition(":")[0] for passage in passages for copy in passage.copies}
     more = ranking.matched_notes - len(copies.union(notes))
@@ -29,7 +31,7 @@ def search_draft(
     if more > 0:
         narrower = "" if limits.branch else f', or branch="{ranking.ranked[0].note.branch}"'
         body += f"{counted(more, 'more note matches', 'more notes match')}: raise budget, add words{narrower}\n"
-    subject = f"search · {counted(len(passages), 'passage')} from {counted(len(notes), 'note')}"
+    subject = f"search · {counted(len(shown), 'passage')} from {counted(len(shown_notes), 'note')}"
     return Draft(subject, body, sources=tuple(notes))
 
 

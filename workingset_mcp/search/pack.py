@@ -5,6 +5,7 @@ reaches rank 20 and deeper. Pure. Not here: the order (`rank`) and the answer ar
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -69,18 +70,39 @@ def pack(
     passages: list[Passage] = []
     left = budget_tokens
     distinct = list(_without_copies(ranked))
+    sections = Counter(one.note.id for one, _ in distinct)
     for at, (one, copies) in enumerate(distinct):
         if left < LEAST_PASSAGE_TOKENS:
             return passages, len(distinct) - at
         tier = TIERS[at] if at < len(TIERS) else _REST
         cap = min(left, max(LEAST_CAP_TOKENS, int(budget_tokens * tier.share)))
         passage = _passage(one, copies, tier, cap, finders, tight=budget_tokens < 1_900)
-        if passage is None and not passages:
-            passage = _passage(one, copies, tier, left, finders, tight=True)
+        if passage is None and sections[one.note.id] == 1 and not _units(one):
+            passage = _named(one, copies)
+        if not passages and (passage is None or passage.tokens > left):
+            passage = _smaller(one, copies, left, finders)
         if passage and passage.tokens <= left:
             passages.append(passage)
             left -= passage.tokens
     return passages, len(distinct) - len(passages)
+
+
+def _named(one: Ranked, copies: tuple[str, ...]) -> Passage:
+    """A note that says nothing but its tags and names: it is named."""
+    text = f"found by its tags or names: {one.note.path} · {_heading_line(one)}\n"
+    return Passage(one, (), copies, text, count_tokens(text))
+
+
+def _smaller(
+    one: Ranked, copies: tuple[str, ...], left: int,
+    finders: Sequence[tuple[float, Callable[[str], bool]]],
+) -> Passage | None:  # fmt: skip
+    """A first passage where room is short: less and less is tried until it fits as printed."""
+    for share in (1.0, 0.8, 0.6, 0.5, 0.4):
+        passage = _passage(one, copies, _REST, int(left * share), finders, tight=True)
+        if passage and passage.tokens <= left:
+            return passage
+    return None
 
 
 def _cost(line: str) -> int:
@@ -117,11 +139,9 @@ def _passage(
     finders: Sequence[tuple[float, Callable[[str], bool]]], *, tight: bool,
 ) -> Passage | None:  # fmt: skip
     units = _units(one)
-    if not units:
-        return None
     head = _heading_line(one)
     room = cap - count_tokens(head) - 12
-    if room < 10:
+    if not units or room < 10:
         return None
     costs = [_cost(unit.text) for unit in units]
     whole = tier.whole_tokens * (0.7 if tight else 1.0)
@@ -141,13 +161,19 @@ def _passage(
 def _beginning(
     units: Sequence[Unit], finders: Sequence[tuple[float, Callable[[str], bool]]], room: int
 ) -> tuple[list[Unit], list[int]]:
-    """The beginning of the best unit, where even that is longer than the room."""
-    best = max(units, key=lambda u: sum(idf for idf, holds in finders if holds(fold(u.text))))
-    kept = cut_to_tokens(best.text, room)
-    text = best.text[:kept]
-    return [Unit(best.line, text, part=True), Unit(best.line, best.text[kept:], part=True)], (
-        [0] if text.strip() else []
-    )
+    """The stretch of the best unit that says most, where even that unit is longer than the room."""
+
+    def value(text: str) -> float:
+        folded = fold(text)
+        return sum(idf for idf, holds in finders if holds(folded))
+
+    best = max(units, key=lambda unit: value(unit.text))
+    width = max(24, room * 2)
+    starts = range(0, max(1, len(best.text) - width // 2), width // 2)
+    start = max(starts, key=lambda at: (value(best.text[at : at + width]), -at))
+    kept = start + cut_to_tokens(best.text[start : start + width], room)
+    parts = [best.text[:start], best.text[start:kept], best.text[kept:]]
+    return [Unit(best.line, text, part=True) for text in parts], [1] if parts[1].strip() else []
 
 
 def _units(one: Ranked) -> list[Unit]:
@@ -165,9 +191,9 @@ def _units(one: Ranked) -> list[Unit]:
         else:
             units.extend(_sentences(number, line))
         number += 1
-    while units and not units[0].text.strip():
+    while units and not units[0].text.strip() and not units[0].part:
         units.pop(0)
-    while units and not units[-1].text.strip():
+    while units and not units[-1].text.strip() and not units[-1].part:
         units.pop()
     return units
 
@@ -205,6 +231,8 @@ def _windows(
     chosen: set[int] = set()
     used = 0
     for best in sorted(range(len(units)), key=lambda at: (-values[at], at))[: tier.hits]:
+        if not chosen and costs[best] > room:
+            return []  # what says most is cut, not passed over
         if values[best] <= 0 and chosen:
             break
         around = [
@@ -220,9 +248,6 @@ def _windows(
                 break
             chosen.add(at)
             used += costs[at] + gap
-    if not chosen:
-        at = max(range(len(units)), key=lambda n: (values[n], -n))
-        return [at] if costs[at] <= room else []
     return sorted(chosen)
 
 

@@ -24,11 +24,13 @@ _CJK_FUNCTION = frozenset(
 _WORD = re.compile(r"[^\W_]+")
 _SPACE = re.compile(r"\s+")
 _OUTER = " \t\"“”„«»‹›「」『』（）()[]{}<>,;:!?¿¡…*~`|=^'’‘.。、，！？；：-–—/\\&_"
-_POSSESSIVE = re.compile(r"['’]s$", re.IGNORECASE)
+_CLITIC = re.compile(r"['’](?:s|ll|re|ve|d|m)$", re.IGNORECASE)
 _ELISION = re.compile(r"^(?:[ldjmnstc]|qu)['’](?=\w{2})", re.IGNORECASE)
 _HANGUL = re.compile(r"[\uac00-\ud7af]+")
 _SYMBOLS = re.compile(r"[+#%$€@&]|^\.")
-_ACCENT = re.compile(r"[\u00c0-\u024f\u0300-\u036f\u1e00-\u1eff]")  # Latin, as the tokenizer folds
+_ACCENT = re.compile(  # Latin, as the tokenizer folds
+    r"[\u00c0-\u01df\u01e4-\u01ed\u01f0-\u01fb\u0200-\u024f\u0300-\u036f\u1e00-\u1eff]"
+)
 _NEGATION = re.compile(r"^(?:[a-z]{2,6}n|ca|wo)['’]t$", re.IGNORECASE)
 _QUOTED = re.compile(r'["“”„«»]([^"“”„«»]{2,200})["“”«»]')
 
@@ -159,7 +161,7 @@ def _token_concepts(token: str, weight: float, *, keep_stop_words: bool) -> Iter
         literal = fold(token.strip("\"“”'’(),;:!?[]{}").rstrip("."))
     else:
         literal = ""
-    bare = _ELISION.sub("", _POSSESSIVE.sub("", bare)) or bare
+    bare = _ELISION.sub("", _CLITIC.sub("", bare)) or bare
     words = words_of(fold(bare))
     if not words or (_NEGATION.match(bare) and not keep_stop_words):
         return

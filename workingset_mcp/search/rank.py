@@ -22,9 +22,11 @@ from workingset_mcp.search.query import Concept, Query, fold, words_of
 MOST_SCORED_ROWS = 3_000  # sum of the document frequencies of the words that are ORed
 MATCHED = 200
 RERANKED = 60
+RARE = 20  # sections
 NEAR_CHARACTERS = 50
 SHORT_CHARACTERS = 60
-OWN_WORDS = 1.0  # what the typed words are worth beside those of the glossary
+OWN_WORDS = 0.6  # what the typed words are worth beside those of `also`
+OWN_BESIDE_GLOSSARY = 0.9
 EXACT, EXACT_ALONE = 0.2, 1.0  # what the very word is worth beside one that only shares its stem
 WEAK_BELOW = 0.44
 _PAIRED = 3
@@ -112,7 +114,10 @@ def rank(query: Query, snapshot: Snapshot, stemmer: Stemmer, limits: Filter) -> 
     of_note: dict[int, float] = {}
     for hit in hits:
         of_note[hit.note_id] = max(of_note.get(hit.note_id, 0.0), hit.score / best)
-    hits = sorted(hits, key=lambda h: -(h.score / best + 0.35 * of_note[h.note_id]))[:RERANKED]
+    hits = sorted(hits, key=lambda h: -(h.score / best + 0.35 * of_note[h.note_id]))
+    if len(hits) > RERANKED:
+        rare = _hits_of_rare(present, snapshot, where, parameters)
+        hits = hits[:RERANKED] + [hit for hit in hits[RERANKED:] if hit.section_id in rare]
     sections = snapshot.sections_by_id([hit.section_id for hit in hits])
     notes = snapshot.notes_by_id({hit.note_id for hit in hits})
     ranked = []
@@ -122,6 +127,18 @@ def rank(query: Query, snapshot: Snapshot, stemmer: Stemmer, limits: Filter) -> 
         ranked.append(_rerank(base, section, note, present, query, stemmer))
     ranked.sort(key=lambda r: (-r.score, r.note.path, r.section.first_line, r.section.ordinal))
     return Ranking(tuple(ranked), tuple(weighed), absent, _is_weak(ranked, weighed), len(of_note))
+
+
+def _hits_of_rare(
+    present: Sequence[Weighed], snapshot: Snapshot, where: str, parameters: Sequence[Any]
+) -> set[int]:
+    """Sections that hold a word which hardly any other does: never crowded out by common words."""
+    return {
+        hit.section_id
+        for one in present
+        if one.concept.own and one.frequency <= RARE
+        for hit in snapshot.match(one.concept.match, RARE, where, parameters)
+    }
 
 
 def _holds(word: str, snapshot: Snapshot, where: str, parameters: Sequence[Any]) -> bool:
@@ -173,6 +190,7 @@ def _rerank(
     names = fold(f"{note.title}\n{' '.join(section.headings)}\n{note.path}\n{note.names}\n")
     text = names + body
     total = sum(w.idf for w in present)
+    typed = sum(w.idf for w in present if w.concept.own)
     covered = exact = own = 0.0
     places: list[tuple[float, list[int]]] = []
     for one in present:
@@ -188,13 +206,14 @@ def _rerank(
         if is_exact:
             exact += one.idf
     near = _nearness(places)
+    own_weight = OWN_BESIDE_GLOSSARY if query.named else OWN_WORDS
     exact_weight = EXACT if len(present) > 1 else EXACT_ALONE
     dated = any(value in (note.date, section.date) for value in query.dates)
     score = (
         base + 0.5 * covered / total + 0.25 * near + exact_weight * exact / total
-        + 0.5 * dated - (0.3 if len(body) < SHORT_CHARACTERS else 0.0)
+        + (own_weight * own / typed if 0 < typed < total else 0.0) + 0.5 * dated - (0.3 if len(body) < SHORT_CHARACTERS else 0.0)
     )  # fmt: skip
-    return Ranked(section, note, score, covered / total)
+    return Ranked(section, note, score, max(own / typed if typed else 0.0, covered / total))
 
 
 def _find(one: Weighed, text: str, body_at: int, stemmer: Stemmer) -> tuple[list[int], bool]:
@@ -284,8 +303,8 @@ def _is_dated(concept: Concept, note: NoteRow, section: SectionRow) -> bool:
 
 def _is_weak(ranked: Sequence[Ranked], weighed: Sequence[Weighed]) -> bool:
     """Whether even the best section covers little of the question's own words."""
-    total = sum(w.idf for w in weighed)
-    absent = sum(w.idf for w in weighed if not w.frequency) / total
+    typed = [w for w in weighed if w.concept.own] or weighed
+    absent = sum(w.idf for w in typed if not w.frequency) / sum(w.idf for w in typed)
     best = ranked[0]
     covered = best.coverage * (1 - absent)
     lead = best.score - ranked[min(9, len(ranked) - 1)].score
