@@ -5,8 +5,10 @@ run in a forked child, which may be another user. Not here: what is done to the 
 """
 
 import os
+import signal
 import sys
 import tempfile
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -22,6 +24,8 @@ NOBODY = 65_534
 BRANCH = "archive"
 COMMANDS = ("brief", "search", "items")
 FINE = ("right", "one plain sentence", "says that it fails")
+CHILD_SECONDS = 60
+ENDLESS = 71
 _MOST_EXAMPLES = 3
 
 
@@ -93,6 +97,7 @@ class Asked:
         if code == 3 and stderr.startswith("Error: ") and "Traceback" not in stderr:
             return "one plain sentence", stderr
         what = "traceback" if "Traceback" in stderr else "wrong answer"
+        what = f"no end in {CHILD_SECONDS} s" if code == ENDLESS else what
         return what, f"{door}, exit {code}: {head(stdout)} {last_lines(stderr)}"
 
     def by_server(self) -> tuple[str, str]:
@@ -149,12 +154,23 @@ def in_child(words: list[str], user: int | None, temporary: str | None) -> tuple
                 os.setuid(user)
             tempfile.tempdir = temporary or tempfile.gettempdir()
             os._exit(_exit_code(words))
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        code = _waited_for(child)
         said = []
         for stream in (out, errors):
             stream.seek(0)
             said.append(stream.read().decode("utf-8", "replace"))
         return code, said[0], said[1]
+
+
+def _waited_for(child: int) -> int:
+    deadline = time.monotonic() + CHILD_SECONDS
+    while not (ended := os.waitpid(child, os.WNOHANG))[0]:
+        if time.monotonic() > deadline:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            return ENDLESS
+        time.sleep(0.01)
+    return os.waitstatus_to_exitcode(ended[1])
 
 
 def _exit_code(words: list[str]) -> int:

@@ -41,19 +41,18 @@ def kills(planted: Planted, work: Path, chosen: argparse.Namespace, report: Repo
     index_dir = work / "killed"
     start = command(planted.root, index_dir, "index")
     spans = {}
-    for kind in KINDS:  # how long each takes when it is let be
+    for kind in KINDS:  # how long each works when it is let be
         prepare(planted, index_dir, kind)
+        process = begun(start, kind, index_dir)
         began = time.perf_counter()
-        subprocess.run([*start, *flags(kind)], check=True, stdout=subprocess.DEVNULL)
+        process.wait()
         spans[kind] = time.perf_counter() - began
     landed: Counter[str] = Counter()
     for at in range(chosen.kills):
         kind = KINDS[at % len(KINDS)]
         prepare(planted, index_dir, kind)
-        process = subprocess.Popen(
-            [*start, *flags(kind)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        time.sleep(planted.chance.uniform(0.3, 1.0) * spans[kind])
+        process = begun(start, kind, index_dir)
+        time.sleep(planted.chance.uniform(0.0, 1.0) * spans[kind])
         landed["ended before" if process.poll() is not None else "killed at work"] += 1
         process.send_signal(signal.SIGKILL)
         process.wait()
@@ -61,7 +60,20 @@ def kills(planted: Planted, work: Path, chosen: argparse.Namespace, report: Repo
         wrong = after_kill(planted, index_dir)
         report.note(f"index {kind}", "wrong" if wrong else "right", "; ".join(wrong))
     print(", ".join(f"{what} {count}" for what, count in landed.most_common()))
-    print("let be: " + ", ".join(f"{kind} {seconds:.1f} s" for kind, seconds in spans.items()))
+    print(
+        "let be, from opening the index on: "
+        + ", ".join(f"{kind} {seconds:.1f} s" for kind, seconds in spans.items())
+    )
+
+
+def begun(start: list[str], kind: str, index_dir: Path) -> subprocess.Popen[bytes]:
+    """An indexer that has opened its index."""
+    process = subprocess.Popen(
+        [*start, *flags(kind)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    while process.poll() is None and not list(index_dir.rglob("index.sqlite3-wal")):
+        time.sleep(0.002)
+    return process
 
 
 def state_of(index_dir: Path) -> str:
@@ -167,17 +179,16 @@ def rights(planted: Planted, work: Path, chosen: argparse.Namespace, report: Rep
         print("only root can become another user: the rights are skipped")
         return
     make_readable(planted.root)
-    prepare(planted, work / "whole", "complete")
     asked = Asked(planted, work / "copy")
     for name, does in RIGHTS.items():
+        prepare(planted, work / "whole", "complete")
         for edited in (False, True):
             for door in COMMANDS:
                 does(copied(work))
                 if edited:
                     asked.choose(edit(planted, 3))
-                found = asked.by_command(
-                    door, user=NOBODY, temporary="no temporary" not in name
-                )  # fmt: skip
+                temporary = "no temporary" not in name
+                found = asked.by_command(door, user=NOBODY, temporary=temporary)
                 report.note(f"{name}{', notes edited since' if edited else ''}", *found)
 
 

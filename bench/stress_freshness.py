@@ -2,10 +2,11 @@
 
     python bench/stress_freshness.py [--operations 10000] [--beside 600] [--clock-step-ms 4]
 
-Two workspaces share one index folder; the first one has a live follower. Five parts: one edit after
+Two workspaces share one index folder; the first one has a live follower. Six parts: one edit after
 the other with calls between (a save may be half done); calls while a thread edits; the wait until a
 search shows a save; an edit in the middle of an answer, which the other client indexes before the
-answer is given; quick edits of one note that keep its size and time. `--beside` notes that never
+answer is given, or in the middle of each try, which must be said (`behind`); quick edits of one
+note that keep its size and time. `--beside` notes that never
 change make the vault too large to be walked for every search. `--clock-step-ms` lets stamps advance
 in steps, as Linux before 6.13 does. Not here: the edits (`planted`), the questions (`asking`), real
 servers (`stress_servers`).
@@ -157,6 +158,29 @@ def edited_in_the_middle(asker: Asker, times: int) -> None:
                 asker.wrong(OLD, kind, name, head(text))
 
 
+def edited_in_every_try(asker: Asker, times: int) -> None:
+    """A vault that keeps changing under a call: the answer must not call itself current."""
+    planted, (name, client) = asker.planted, next(iter(asker.clients.items()))
+    path = next(path for path in edited_notes(planted) if "/" in path)
+    branch = branch_of(path)
+
+    def edit() -> None:
+        planted._write(path, planted.text())
+
+    calls: dict[str, Call] = {
+        "brief": lambda w: w.brief(branch),
+        "items": lambda w: w.items("open", branch=branch),
+        "full context": lambda w: w.full(branch),
+    }
+    for kind, call in calls.items():
+        for _ in range(times):
+            with in_the_middle(client, edit, every_time=True):
+                text = asker.answer(kind, name, call) or ""
+            if "behind" not in head(text):
+                asker.wrong("calls itself current, and is not", kind, name, head(text))
+    planted.texts[path] = (planted.root / path).read_text(encoding="utf-8")
+
+
 def quick_edits(asker: Asker, times: int) -> None:
     """One note edited again and again, its size and time kept, looked at in between."""
     planted, (name, client) = asker.planted, next(iter(asker.clients.items()))
@@ -177,14 +201,16 @@ def quick_edits(asker: Asker, times: int) -> None:
 
 
 @contextmanager
-def in_the_middle(workspace: Workspace, edit: Callable[[], None]) -> Iterator[None]:
-    """Let something happen once, when an answer has been composed and not yet been given."""
+def in_the_middle(
+    workspace: Workspace, edit: Callable[[], None], *, every_time: bool = False
+) -> Iterator[None]:
+    """Let something happen when an answer has been composed and not yet been given."""
     edits, put = [edit], workspace._put
 
     def edited(*arguments: object) -> str:
         text: str = put(*arguments)  # type: ignore[arg-type]
         if edits:
-            edits.pop()()
+            (edits[0] if every_time else edits.pop())()
         return text
 
     workspace._put = edited  # type: ignore[method-assign,assignment]
@@ -269,6 +295,7 @@ def run(chosen: argparse.Namespace, work: Path) -> int:
         wrong += part(asker, "calls while a thread edits", while_a_thread_edits, chosen.racing)
         time_to_shown(asker, chosen.saves)
     wrong += part(asker, "edited in the middle of an answer", edited_in_the_middle, chosen.middle)
+    wrong += part(asker, "edited in every try", edited_in_every_try, 3)
     wrong += part(asker, "quick edits of one note", quick_edits, chosen.quick)
     for client in clients.values():
         client.close()

@@ -383,8 +383,9 @@ def test_a_writing_that_fails_leaves_the_old_brief_and_no_part(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", fsync)
-    with pytest.raises(OSError, match="No space"):
-        run(vault, "brief", "cust/acme", "--write")
+    result = run(vault, "brief", "cust/acme", "--write")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert result.stderr.startswith("Error: brief.md cannot be written: No space left")
     assert (folder / "brief.md").read_bytes() == old
     assert {file.name for file in folder.iterdir()} == {"a.md", "brief.md"}
 
@@ -393,8 +394,15 @@ def test_a_note_of_a_person_called_brief_is_not_written_over(
     run: Run, make_vault: MakeVault
 ) -> None:
     words = "# Brief history of the weir\n\nBuilt by hand.\n"
-    vault = make_vault(f"=== cust/acme/a.md\n- [ ] item\n=== cust/acme/brief.md\n{words}")
-    run(vault, "brief", "cust/acme", "--write")
+    vault = make_vault(
+        f"=== cust/acme/a.md\n- [ ] item\n=== cust/acme/brief.md\n{words}=== wiki/a.md\n# A\n"
+    )
+    result = run(vault, "brief", "cust/acme", "--write")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "cust/acme/brief.md was not written by this command" in result.stderr
+    result = run(vault, "brief", "--all", "--write")
+    assert (result.exit_code, result.stdout) == (0, "wiki/brief.md\n")
+    assert "cust/acme/brief.md" in result.stderr
     assert (vault / "cust/acme/brief.md").read_text(encoding="utf-8") == words
 
 

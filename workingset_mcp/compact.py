@@ -1,11 +1,13 @@
 """Moving older status blocks out of a long note into its archive, without losing a byte.
 
-The archive is written first: whatever happens in between, a block stands in one file or in both. Each
-stretch that moves leaves one pointer line, and its bytes stand in the archive between two marks that
-say how many they are. Not here: which note is worth it (`cli`).
+The archive is written first: whatever happens in between, a block stands in one file or in both.
+Each stretch that moves leaves one pointer line, and its bytes stand in the archive between two
+marks that say how many they are. Not here: which note is worth it (`cli`).
 """
 
+import os
 import re
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,12 +20,12 @@ from workingset_mcp.statuses import statuses_of
 
 LEAST_TOKENS = 3_000
 _BOM = b"\xef\xbb\xbf"
-_PART = re.compile(rb"<!-- part (\d+), (\d+) bytes -->\n")
+_PART = re.compile(rb"<!-- part (\d{1,9}), (\d{1,12}) bytes -->\n")
 
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """What compacting a note would do: the bytes of both files afterwards, and the moved headings."""
+    """What compacting a note would do: the bytes of both files then, and the moved headings."""
 
     rest: bytes
     archive: bytes
@@ -42,7 +44,7 @@ def plan_compaction(
 ) -> Compaction:
     """Work out what moves: all dated status blocks but the newest `keep`.
 
-    Nothing moves in a note of at most 3,000 tokens. Raises VaultError where the bytes are not UTF-8.
+    Nothing moves in a note of at most 3,000 tokens. Raises VaultError where it is not UTF-8.
     """
     if keep < 0:
         raise ArgumentError(f"keep={keep} is too small.", "Give 0 or more.")
@@ -57,7 +59,7 @@ def plan_compaction(
         return Compaction(raw, archive, (), tokens, tokens)
     lines = line_ends_kept(text)
     end = "\r\n" if "\r\n" in text else "\r" if "\r" in text and "\n" not in text else "\n"
-    number = 1 + max((int(found) for found, _ in _PART.findall(archive)), default=0)
+    number = 1 + max((*parts_of(archive), *_pointed_to(raw, archive_name)), default=0)
     kept, parts, at, moved = [], [archive], 0, []
     if archive and not archive.endswith(b"\n"):
         parts.append(b"\n")
@@ -79,27 +81,51 @@ def plan_compaction(
 
 
 def apply_compaction(note: Path, compaction: Compaction) -> None:
-    """Write the archive, then the note, each whole or not at all."""
-    write_bytes_atomically(archive_of(note), compaction.archive)
+    """Write archive, then note, each whole or not at all; a link stays one. Raises OSError."""
+    note = note.resolve()
+    archive = archive_of(note).resolve()
+    fresh = not archive.exists()
+    try:
+        if fresh:  # no more open than its note, from the first byte on
+            mode = stat.S_IMODE(note.stat().st_mode)
+            os.close(os.open(archive, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
+        write_bytes_atomically(archive, compaction.archive)
+    except OSError:
+        if fresh:
+            archive.unlink(missing_ok=True)
+        raise
     write_bytes_atomically(note, compaction.rest)
 
 
 def parts_of(archive: bytes) -> dict[int, bytes]:
-    """The moved stretches in an archive, by number."""
-    found = {}
-    for mark in _PART.finditer(archive):
-        found[int(mark[1])] = archive[mark.end() : mark.end() + int(mark[2])]
+    """The moved stretches in an archive, by number. Marks inside a stretch are its own words."""
+    found, at = {}, 0
+    while mark := _PART.search(archive, at):
+        end = mark.end() + int(mark[2])
+        if archive.startswith(b"\n<!-- /part %b -->\n" % mark[1], end):
+            found[int(mark[1])] = archive[mark.end() : end]
+            at = end
+        else:
+            at = mark.end()
     return found
 
 
 def restored(rest: bytes, archive: bytes, archive_name: str) -> bytes:
     """The note before it was compacted: every pointer line replaced by the stretch it points to."""
-    name = re.escape(archive_name.encode("utf-8"))
-    pointer = re.compile(
-        rb"_Older status: \[%b\]\(<%b>\), part (\d+)_(?:\r\n|\n|\r)" % (name, name)
-    )
     parts = parts_of(archive)
-    return pointer.sub(lambda found: parts[int(found[1])], rest)
+    return _pointer(archive_name).sub(lambda found: parts.get(int(found[1]), found[0]), rest)
+
+
+def _pointer(archive_name: str) -> re.Pattern[bytes]:
+    name = re.escape(archive_name.encode("utf-8", "surrogateescape"))
+    return re.compile(
+        rb"_Older status: \[%b\]\(<%b>\), part (\d{1,9})_(?:\r\n|\n|\r)" % (name, name)
+    )
+
+
+def _pointed_to(raw: bytes, archive_name: str) -> list[int]:
+    """Numbers on pointer lines that stand in a note already: no new part may take one."""
+    return [int(number) for number in _pointer(archive_name).findall(raw)]
 
 
 def _stretches(text: str, settings: Settings, keep: int) -> list[tuple[int, int, list[str]]]:

@@ -40,8 +40,12 @@ def example_vault() -> Path:
     return inside if inside.is_dir() else package.parent / "fixtures" / "vault"
 
 
+def _tokens_of(vault: Path) -> int:
+    return sum(count_tokens(note.read_text(encoding="utf-8")) for note in vault.rglob("*.md"))
+
+
 async def _call_everything(vault: Path, index_dir: Path) -> None:
-    whole = sum(count_tokens(note.read_text(encoding="utf-8")) for note in vault.rglob("*.md"))
+    whole = await anyio.to_thread.run_sync(_tokens_of, vault)
     click.echo(f"A vault of {whole:,} tokens, served over stdio by `workingset-mcp serve`.\n")
     server = StdioServerParameters(
         command=sys.executable,

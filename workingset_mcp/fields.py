@@ -17,7 +17,8 @@ _NO_OWNER = re.compile(
     re.IGNORECASE,
 )
 _DUE_MARK = re.compile(
-    r"📅|\[(?:due|deadline)::|(?:^|[(\s,;])(?:due|by|until|deadline|fällig|bis)\b:?", re.IGNORECASE
+    r"📅|\[(?:due|deadline)::|(?:^|[(\s,;*_])(?:due|by|until|deadline|fällig|bis)\b[:*_]*",
+    re.IGNORECASE,
 )
 
 
@@ -38,7 +39,7 @@ def _owners(item: Item, settings: Settings) -> tuple[str, ...]:
     prefix = _BRACKET_PREFIX.match(text)
     if prefix:
         found.extend(re.split(r"[,/&;]| and | und ", prefix[1]))
-    if "wner" in text or "ssignee" in text or item.kind == "owner" or "DRI" in text:
+    if ":" in text or "：" in text:
         field = _owner_field(settings.labels["owner"]).search(text)
         if field:
             found.extend(re.split(r"[,/&]| and | und ", field[1]))

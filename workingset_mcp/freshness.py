@@ -8,7 +8,7 @@ events came. Not here: when to look (`follower`), what an answer needs checked (
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from workingset_mcp.dates import date_of_path
@@ -98,7 +98,9 @@ class Freshness:
         self.built = threading.Event()
         self.stopping = threading.Event()
         self.watcher = "off"
-        self.listeners: list[Callable[[frozenset[str]], None]] = []  # told of changed branches
+        self.listeners: list[
+            Callable[[frozenset[str]], None]
+        ] = []  # told of changed notes, by path
         self._lock = threading.RLock()
         self._settled: dict[str, Fingerprint] = {}
         self._known: dict[str, dict[str, Known]] = {}
@@ -221,6 +223,7 @@ class Freshness:
         if not self.built.is_set():
             self.index.mark_complete(complete=True)
             self.built.set()
+            self._tell_listeners(())
         if self.state.name != "current":
             self.state = State("current")
 
@@ -257,8 +260,7 @@ class Freshness:
             known = self._known_of(self.vault.branch_of(path)).get(path)
             read = self._read(path, disk[path], known)
             if read is None:
-                if known:
-                    gone.append(path)
+                gone.extend([path] if known else [])
             elif isinstance(read, Known):
                 self._settled[path] = read.fingerprint
                 if known and known.fingerprint != read.fingerprint:
@@ -269,10 +271,9 @@ class Freshness:
             return
         before = self.index.data_version()
         self.index.apply(parsed, gone, touched)
-        changed = frozenset(map(self.vault.branch_of, [*gone, *(p.note.path for p in parsed)]))
+        changed = [*gone, *(p.note.path for p in parsed)]
         if changed and self.built.is_set():
-            for listener in list(self.listeners):
-                listener(changed)
+            self._tell_listeners(changed)
         if self._known_version != before:
             self._known_version = None
             return
@@ -283,6 +284,10 @@ class Freshness:
             self._known.setdefault(self.vault.branch_of(path), {})[path] = known
         after = self.index.data_version()
         self._known_version = after if after[0] == before[0] else None
+
+    def _tell_listeners(self, paths: Sequence[str]) -> None:
+        for listener in list(self.listeners):
+            listener(frozenset(paths))
 
     def _read(self, path: str, seen: Fingerprint, known: Known | None) -> Parsed | Known | None:
         """Read one file: parsed, only its fingerprint where the content is known, None when gone."""

@@ -1,8 +1,9 @@
 """Notes as they were committed at a day, through the `git` program, read-only.
 
 The repository is somebody's data: nothing of its configuration may run. Hooks, fsmonitor, filters,
-textconv, pagers and aliases are off or never reached (`rev-list`, `ls-tree`, `cat-file` apply none),
-and a partial clone may not fetch. Raises nothing: no git, no work tree, no commit give a reason.
+textconv, pagers and aliases are off or never reached (`rev-list`, `ls-tree`, `cat-file` apply
+none), and a partial clone may not fetch. Raises nothing: no git, no work tree, no commit give a
+reason. Not here: which of the files are notes (`committed`).
 """
 
 import os
@@ -15,8 +16,9 @@ from pathlib import Path
 _SECONDS = 20
 _OFF = (
     "core.fsmonitor=false", "core.hooksPath=/dev/null", "core.pager=cat", "core.sshCommand=false",
-    "core.askPass=", "credential.helper=", "protocol.allow=never", "diff.external=", "safe.directory=*",
-    "core.alternateRefsCommand=", "gc.auto=0", "maintenance.auto=false", "log.showSignature=false",
+    "core.askPass=", "credential.helper=", "protocol.allow=never", "diff.external=",
+    "safe.directory=*", "core.alternateRefsCommand=", "gc.auto=0", "maintenance.auto=false",
+    "log.showSignature=false",
 )  # fmt: skip
 _ENVIRONMENT = {
     "GIT_NO_LAZY_FETCH": "1",
@@ -37,63 +39,78 @@ _ENVIRONMENT = {
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """A note's blob in a commit."""
+    """A file's blob in a commit."""
 
     path: str  # from the vault root
     blob: str
-    size: int
 
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """The last commit of a day or before it, and the notes in it; or why there is none."""
+    """The last commit of a day or before it, and the files in it; or why there is none."""
 
     name: str = ""
     day: str = ""
-    notes: tuple[Committed, ...] = ()
+    files: tuple[Committed, ...] = ()
     reason: str = ""
 
 
-def notes_at(root: Path, day: str) -> Commit:
-    """The files below `root` in the newest commit up to the end of an ISO day."""
+def files_at(root: Path, day: str) -> Commit:
+    """The files below `root` in the newest commit of the main line up to the end of an ISO day.
+
+    What was written on a side branch counts from its merge.
+    """
     if shutil.which("git") is None:
         return Commit(reason="git is not installed")
-    if _run(root, "rev-parse", "--is-inside-work-tree").strip() != b"true":
+    if _said(root, "rev-parse", "--is-inside-work-tree") != "true":
         return Commit(reason="the vault is not in a git work tree")
-    found = _run(root, "rev-list", "-1", "--date-order", f"--before={day}T23:59:59", "HEAD").strip()
-    if not found:
-        shallow = _run(root, "rev-parse", "--is-shallow-repository").strip() == b"true"
+    commit = _said(root, "rev-list", "-1", "--first-parent", f"--before={day}T23:59:59", "HEAD")
+    if not commit:
+        shallow = _said(root, "rev-parse", "--is-shallow-repository") == "true"
         return Commit(
             reason="the clone is too shallow for that day" if shallow else "no commit is that old"
         )
-    commit = found.decode("ascii", "replace")
-    prefix = (
-        _run(root, "rev-parse", "--show-prefix").decode("utf-8", "surrogateescape").rstrip("\n")
-    )
-    listing = _run(
-        root, "ls-tree", "-r", "-l", "-z", "--full-tree", commit, *([prefix] if prefix else [])
-    )
-    day_of_commit = _run(
-        root, "rev-list", "-1", "--format=%cs", "--no-commit-header", commit
-    ).strip()
-    return Commit(commit, day_of_commit.decode("ascii", "replace"), tuple(_blobs(listing, prefix)))
+    prefix = (_run(root, "rev-parse", "--show-prefix") or b"").decode("utf-8", "surrogateescape")
+    prefix = prefix.removesuffix("\n")
+    below = [prefix] if prefix else []
+    listing = _run(root, "ls-tree", "-r", "-z", "--full-tree", commit, *below)
+    if listing is None:
+        return Commit(reason="the clone does not hold the files of that day")
+    day_of_commit = _said(root, "rev-list", "-1", "--format=%cs", "--no-commit-header", commit)
+    return Commit(commit, day_of_commit, tuple(_blobs(listing, prefix)))
 
 
-def texts_of(root: Path, blobs: Sequence[str]) -> list[bytes | None]:
-    """The bytes of blobs, in order; None for one that a partial clone does not hold."""
-    asked = "".join(f"{blob}\n" for blob in blobs).encode()
-    output = _run(root, "cat-file", "--batch", given=asked)
+def texts_of(root: Path, commit: str, blobs: Sequence[str]) -> list[bytes | None]:
+    """The bytes of blobs of a commit, in order; None for one that a partial clone does not hold."""
+    output = _batch(root, blobs)
+    if output is not None:
+        return _contents(output, len(blobs))
+    missing = _missing(root, commit)  # git stops at the first one that it may not fetch
+    held = [blob for blob in blobs if blob not in missing]
+    found = dict(zip(held, _contents(_batch(root, held) or b"", len(held)), strict=True))
+    return [found.get(blob) for blob in blobs]
+
+
+def _batch(root: Path, blobs: Sequence[str]) -> bytes | None:
+    return _run(root, "cat-file", "--batch", given="".join(f"{blob}\n" for blob in blobs).encode())
+
+
+def _missing(root: Path, commit: str) -> set[str]:
+    """Objects of a commit that a partial clone has not fetched."""
+    listed = _said(root, "rev-list", "--objects", "--no-walk", "--missing=print", commit)
+    return {line[1:] for line in listed.split("\n") if line.startswith("?")}
+
+
+def _contents(output: bytes, count: int) -> list[bytes | None]:
+    """What `cat-file --batch` printed, object by object."""
     texts: list[bytes | None] = []
     at = 0
-    for _ in blobs:
+    for _ in range(count):
         end = output.find(b"\n", at)
-        if end < 0:
-            texts.append(None)
-            continue
-        head = output[at:end].split()
+        head = output[at:end].split() if end >= 0 else []
         if len(head) < 3 or head[1] != b"blob":
             texts.append(None)
-            at = end + 1
+            at = end + 1 if end >= 0 else len(output)
             continue
         size = int(head[2])
         texts.append(output[end + 1 : end + 1 + size])
@@ -105,16 +122,20 @@ def _blobs(listing: bytes, prefix: str) -> Iterator[Committed]:
     for entry in listing.split(b"\0"):
         about, _, raw_path = entry.partition(b"\t")
         fields = about.split()
-        if len(fields) != 4 or fields[1] != b"blob" or fields[0] == b"120000":
+        if len(fields) != 3 or fields[1] != b"blob" or fields[0] == b"120000":
             continue
         path = raw_path.decode("utf-8", "surrogateescape")
         if path.startswith(prefix):
-            size = int(fields[3]) if fields[3].isdigit() else 0
-            yield Committed(path[len(prefix) :], fields[2].decode("ascii"), size)
+            yield Committed(path[len(prefix) :], fields[2].decode("ascii"))
 
 
-def _run(root: Path, *arguments: str, given: bytes | None = None) -> bytes:
-    """Output of a git command; empty when it fails. Never shares our standard input."""
+def _said(root: Path, *arguments: str) -> str:
+    """What a git command printed; empty when it fails."""
+    return (_run(root, *arguments) or b"").decode("ascii", "replace").strip()
+
+
+def _run(root: Path, *arguments: str, given: bytes | None = None) -> bytes | None:
+    """Output of a git command; None when it fails. Never shares our standard input."""
     options = [part for setting in _OFF for part in ("-c", setting)]
     kept = {
         k: v for k, v in os.environ.items() if k in ("PATH", "HOME", "SYSTEMROOT", "TMPDIR", "TZ")
@@ -130,5 +151,5 @@ def _run(root: Path, *arguments: str, given: bytes | None = None) -> bytes:
             env={**kept, **_ENVIRONMENT},
         )
     except (OSError, subprocess.TimeoutExpired):
-        return b""
-    return done.stdout if done.returncode == 0 else b""
+        return None
+    return done.stdout if done.returncode == 0 else None

@@ -1,29 +1,26 @@
 """Context for an agent's session, injected by its client's hooks, under a hard byte cap.
 
-Branch, day, status heading and urgent items come first (they survive a client's short preview), then
-the override, then as much of the brief as fits. Fast: no `mcp`, no tokenizer; without an index the
-branch's own notes are read. Not here: exit codes (`cli`).
+Branch, day, status heading and urgent items come first (they survive a client's short preview),
+then the override, then as much of the brief as fits. Fast: no `mcp`, no tokenizer. Not here: what a
+client says, opening the vault for it, exit codes (`commands`).
 """
 
 import json
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
-from workingset_mcp.answer import quoted_block
+from workingset_mcp.answer import fenced, quoted_block
 from workingset_mcp.brief import Materials
-from workingset_mcp.errors import OverrideTooLarge
-from workingset_mcp.settings import Settings
-from workingset_mcp.vault import Vault
+from workingset_mcp.errors import ArgumentError, OverrideTooLarge
+from workingset_mcp.markdown import line_ends_kept
 from workingset_mcp.workspace import Workspace
 
 DEFAULT_MAX_BYTES = 9_500
 MOST_URGENT = 3
 MOST_KEEP_LINES = 5
-MOST_BYTES_WITHOUT_INDEX = 1_000_000
 _PREVIEW_BYTES = 1_900  # what a client shows of output it finds too long
+_WIDTHS = (400, 250, 150, 80)  # bytes of a decisive line, wide while all of them fit the preview
+_CUT = "(cut here: get_brief has the rest)\n"
 
 
 def _nested(text: str) -> str:
@@ -51,91 +48,57 @@ CLIENTS: Mapping[str, Callable[[str], str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Payload:
-    """What a client says on standard input, as far as it is of use."""
+class Block:
+    """A stretch of the context. Where it is cut, `closing` still ends it."""
 
-    cwd: str = ""
-    source: str = ""
-
-
-def read_payload(raw: bytes) -> Payload:
-    """A client's JSON; anything else reads as nothing said."""
-    try:
-        found = json.loads(raw.decode("utf-8-sig", "replace"))
-    except ValueError:
-        return Payload()
-    if not isinstance(found, dict):
-        return Payload()
-    roots = found.get("workspace_roots")
-    first = roots[0] if isinstance(roots, list) and roots else ""
-    return Payload(_text(found.get("cwd")) or _text(first), _text(found.get("source")))
-
-
-def branch_for(vault: Vault, given: str | None, payload: Payload) -> str | None:
-    """The branch asked for, else that of the client's folder if it lies in the vault, else none."""
-    if given:
-        return given.strip().strip("/") or "."
-    if not payload.cwd:
-        return None
-    try:
-        relative = Path(payload.cwd).resolve().relative_to(vault.root).as_posix()
-    except (ValueError, OSError, RuntimeError):
-        return None
-    return None if relative == "." else vault.branch_of(f"{relative}/note.md")
-
-
-def opened_for_hook(root: Path, settings: Settings, branch: str | None) -> Workspace:
-    """A workspace that answers at once: its index where there is one, else the newest notes read now."""
-    workspace = Workspace(root, settings)
-    if workspace.freshness.built.is_set():
-        if branch:
-            workspace.freshness.refresh(branch)
-        return workspace
-    workspace.close()
-    workspace = Workspace(root, settings, in_memory=True)
-    if branch:
-        workspace.freshness.take_newest(branch, MOST_BYTES_WITHOUT_INDEX)
-    return workspace
+    text: str
+    closing: str = ""
 
 
 def session_start(workspace: Workspace, branch: str | None, max_bytes: int, client: str) -> str:
-    """The client's JSON with the context in it, at most `max_bytes` long; empty with nothing to say.
+    """The client's JSON on one line, at most `max_bytes` long; empty with nothing to say.
 
-    Raises OverrideTooLarge.
+    Raises OverrideTooLarge, and ArgumentError when the cap holds no line.
     """
     shape = CLIENTS[client]
-    room = max_bytes - len(shape("").encode("utf-8"))
-    text = context_text(workspace, branch, room)
-    while text and len(shape(text).encode("utf-8")) > max_bytes:
-        text = _first_lines(text, len(text.encode("utf-8")) - 200)
-    return shape(text) if text else ""
-
-
-def context_text(workspace: Workspace, branch: str | None, max_bytes: int) -> str:
-    """Decisive lines, the override, then the brief as far as it fits. Raises OverrideTooLarge."""
-    materials = workspace.materials(branch)
-    override = _checked_override(materials)
-    if branch is not None and not materials.branch.notes:
+    blocks = context_blocks(workspace, branch)
+    if not blocks:
         return ""
-    parts = [_decisive(materials, branch)]
+    room = max_bytes - len(f"{shape('')}\n".encode())
+    text = _fitted(blocks, room, _size_in_json)
+    if not text:
+        raise ArgumentError(f"--max-bytes {max_bytes} holds no line.", "Give 1000 or more.")
+    return f"{shape(text)}\n"
+
+
+def context_blocks(workspace: Workspace, branch: str | None) -> list[Block]:
+    """Decisive lines, the override, then what a brief shows. Raises OverrideTooLarge."""
+    materials = workspace.materials(branch or ".")
+    override = _checked_override(materials)
+    blocks = []
+    if branch is not None:
+        blocks.append(Block(_decisive(materials, branch, _unread(workspace, branch))))
     if override:
         path, text = override
-        parts.append(f"Override, kept by a person ({path}):\n{quoted_block(text, 1, path)}\n")
+        blocks.append(Block(f"{_gap(blocks)}Override, kept by a person ({path}):\n"))
+        blocks.append(_quote(text, path))
     if branch is not None:
-        parts.append(_rest(materials))
-    return _first_lines("\n".join(part for part in parts if part), max_bytes)
+        blocks += _rest(materials)
+    return blocks
 
 
 def full_text(workspace: Workspace, branch: str) -> str:
-    """The whole branch, verbatim: the deliberate opt-in that lifts the cap."""
-    pages, cursor = [], None
-    while True:
-        page = workspace.full(branch, cursor=cursor, budget=24_000)
-        pages.append(page)
-        following = re.search(r'^next: .*cursor="([^"]+)"', page, re.MULTILINE)
-        if not following:
-            return "\n".join(pages)
-        cursor = following[1]
+    """The whole branch, verbatim, in date order: the deliberate opt-in that lifts the cap.
+
+    Raises OverrideTooLarge.
+    """
+    _checked_override(workspace.materials(branch))
+    with workspace.index.snapshot() as snapshot:
+        notes = sorted(snapshot.notes(branch), key=lambda note: (note.date, note.path))
+        return "".join(
+            f"### {note.path} · {note.date or 'undated'}\n{fenced(snapshot.text(note.id))}\n"
+            for note in notes
+        )
 
 
 def keep_lines(workspace: Workspace, branch: str | None) -> list[str]:
@@ -143,13 +106,12 @@ def keep_lines(workspace: Workspace, branch: str | None) -> list[str]:
     if branch is None:
         return []
     materials = workspace.materials(branch)
-    if not materials.branch.notes:
-        return []
     lines = []
     if materials.status:
-        lines.append(f"keep: status of {branch}: {materials.status.status.heading}")
+        lines.append(f"keep: status of {branch}: {_clipped(materials.status.status.heading, 400)}")
     lines += [
-        f"keep: {one.item.text} ({one.sources[0]})" for one in materials.open_items[:MOST_URGENT]
+        f"keep: {_clipped(one.item.text, 400)} ({one.sources[0]})"
+        for one in materials.open_items[:MOST_URGENT]
     ]
     lines.append(f'keep: get_brief(branch="{branch}") gives the current state again')
     return lines[:MOST_KEEP_LINES]
@@ -160,84 +122,125 @@ def _checked_override(materials: Materials) -> tuple[str, str] | None:
         path, text = materials.branch.override
         cap = materials.branch.override_max_bytes
         raise OverrideTooLarge(
-            f"{path} holds {len(text.encode('utf-8', 'replace')):,} bytes, over its cap of {cap:,}.",
+            f"{path} holds {_size(text):,} bytes, over its cap of {cap:,}.",
             "Shorten it: nothing is injected until it fits.",
         )
     return materials.override
 
 
-def _decisive(materials: Materials, branch: str | None) -> str:
+def _unread(workspace: Workspace, branch: str) -> str:
+    """How much of a branch was read where there is no index and not all could be."""
+    if workspace.index.place != "memory":
+        return ""
+    with workspace.index.snapshot() as snapshot:
+        known = snapshot.known(branch)
+    files = workspace.vault.walk(branch).files
+    read = sum(path in known for path in files)
+    return f"Read without an index: {read:,} of {len(files):,} notes." if read < len(files) else ""
+
+
+def _decisive(materials: Materials, branch: str, notice: str) -> str:
     """What must survive a preview of two kilobytes."""
-    if branch is None:
-        return (
-            f"Notes are kept in the vault {materials.branch.vault}: get_brief() of workingset lists its"
-            " branches, get_brief(branch=…) gives the current state of one.\n"
-        )
+    text = ""
+    for width in _WIDTHS:
+        lines = [*_decisive_lines(materials, branch, width), *([notice] if notice else [])]
+        text = "".join(f"{line}\n" for line in lines)
+        if _size(text) <= _PREVIEW_BYTES:
+            break
+    return text
+
+
+def _decisive_lines(materials: Materials, branch: str, width: int) -> list[str]:
     lines = [f"Notes on {branch}, as of {materials.as_of or 'no date'}."]
     status = materials.status
     if status:
-        lines.append(
-            f"Latest status: {status.status.heading} ({status.note.path}:{status.status.line})"
-        )
+        heading = _clipped(status.status.heading, width)
+        lines.append(f"Latest status: {heading} ({status.note.path}:{status.status.line})")
         first = next((line.strip() for line in materials.status_lines[1:] if line.strip()), "")
         if first:
-            lines.append(f"> {first[:400]}")
+            lines.append(f"> {_clipped(first, width)}")
     lines += [
-        f"- [ ] {one.item.text[:300]} ({one.sources[0]})"
+        f"- [ ] {_clipped(one.item.text, width)} ({one.sources[0]})"
         for one in materials.open_items[:MOST_URGENT]
     ]
     lines.append(
         f'More: get_brief(branch="{branch}"), search_notes, open_source_file of workingset.'
     )
-    return _first_lines("\n".join(lines) + "\n", _PREVIEW_BYTES)
+    return lines
 
 
-def _rest(materials: Materials) -> str:
+def _rest(materials: Materials) -> list[Block]:
     """Status block, further open items, decisions and facts, plainly."""
-    parts = []
+    blocks = []
     status = materials.status
     if status:
-        note, block = status
-        source = f"{note.path}:{block.line}-{block.last_line}"
-        block_text = "\n".join(materials.status_lines)
-        parts.append(f"{quoted_block(block_text, 1, source)}\n")
+        note, found = status
+        source = f"{note.path}:{found.line}-{found.last_line}"
+        blocks += [Block("\n"), _quote("\n".join(materials.status_lines), source)]
     items = [
-        f"- [{one.item.state}] {one.item.text} ({one.sources[0]})"
+        f"- [{one.item.state}] {one.item.text} ({one.sources[0]})\n"
         for one in materials.open_items[MOST_URGENT:25]
     ]
     if items:
-        parts.append("Further open items:\n" + "\n".join(items) + "\n")
+        blocks.append(Block(f"\nFurther open items:\n{''.join(items)}"))
     said = [*materials.facts[:6], *materials.decisions[:12]]
     if said:
-        parts.append(
-            "Said:\n" + "\n".join(f"- {one.text} ({one.sources[0]})" for one in said) + "\n"
-        )
-    return "\n".join(parts)
+        lines = "".join(f"- {one.text} ({one.sources[0]})\n" for one in said)
+        blocks.append(Block(f"\nSaid:\n{lines}"))
+    return blocks
 
 
-def _first_lines(text: str, max_bytes: int) -> str:
-    """Whole lines of a text up to a number of bytes; what was cut is said."""
-    if len(text.encode("utf-8", "replace")) <= max_bytes:
-        return text
-    mark = "(cut here: get_brief has the rest)\n"
-    left = max_bytes - len(mark.encode())
+def _gap(before: Sequence[Block]) -> str:
+    return "\n" if before else ""
+
+
+def _quote(text: str, source: str) -> Block:
+    quoted = f"{quoted_block(text, 1, source)}\n"
+    return Block(quoted, quoted[quoted.rindex("<!-- /quote ") :])
+
+
+def _fitted(blocks: Sequence[Block], room: int, size: Callable[[str], int]) -> str:
+    """Whole lines of the blocks within `room`; a cut quote is closed, and the cut is said."""
+    whole = "".join(block.text for block in blocks)
+    if size(whole) <= room:
+        return whole
+    room -= size(_CUT)
+    kept: list[str] = []
+    for block in blocks:
+        if size(block.text) > room:
+            kept.append(_first_lines(block, room, size))
+            break
+        kept.append(block.text)
+        room -= size(block.text)
+    text = "".join(kept)
+    return f"{text}{_CUT}" if text else ""
+
+
+def _first_lines(block: Block, room: int, size: Callable[[str], int]) -> str:
+    """The first lines of a block that is too long, with its closing mark behind them."""
+    room -= size(block.closing) + size("\n")
     kept = []
-    for line in text.splitlines(keepends=True):
-        left -= len(line.encode("utf-8", "replace"))
-        if left < 0:
+    for line in line_ends_kept(block.text.removesuffix(block.closing)):
+        room -= size(line)
+        if room < 0:
             break
         kept.append(line)
-    opened = sum(line.startswith("<!-- quote ") for line in kept) - sum(
-        line.startswith("<!-- /quote ") for line in kept
-    )
-    if opened > 0 and kept:
-        number = next(line for line in reversed(kept) if line.startswith("<!-- quote ")).split()[2]
-        closing = f"<!-- /quote {number} -->\n"
-        while kept and left < len(closing) and not kept[-1].startswith("<!-- quote "):
-            left += len(kept.pop().encode("utf-8", "replace"))
-        kept.append(closing)
-    return "".join(kept) + mark
+    if not kept or (block.closing and len(kept) == 1):
+        return ""
+    text = "".join(kept)
+    return f"{text}{'' if text.endswith(chr(10)) else chr(10)}{block.closing}"
 
 
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
+def _clipped(text: str, most_bytes: int) -> str:
+    """A line up to so many bytes; where it is cut, dots say so."""
+    if _size(text) <= most_bytes:
+        return text
+    return text.encode("utf-8", "replace")[: most_bytes - 3].decode("utf-8", "ignore") + "…"
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))
+
+
+def _size_in_json(text: str) -> int:
+    return _size(json.dumps(text, ensure_ascii=False)) - 2

@@ -20,7 +20,9 @@ from workingset_mcp.errors import SettingsError
 from workingset_mcp.server import build_server
 from workingset_mcp.workspace import Workspace
 
+GRACE_SECONDS = 2  # for answers under way; a listening client would wait for ever
 MOST_BODY_BYTES = 1_000_000
+_EVERY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104 -- compared, not bound
 Scope = MutableMapping[str, Any]
 App = Callable[
     [Scope, Callable[[], Awaitable[Any]], Callable[[Any], Awaitable[None]]], Awaitable[None]
@@ -36,7 +38,10 @@ def serve_http(workspace: Workspace, address: str, token: str | None, hosts: Seq
             "Give a token: WORKINGSET_TOKEN or --token-file.",
         )
     app = http_app(workspace, host, port, token, hosts)
-    uvicorn.run(app, host=host, port=port, log_level="warning", access_log=False)
+    uvicorn.run(
+        app, host=host, port=port, log_level="warning", access_log=False,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+    )  # fmt: skip
 
 
 def http_app(
@@ -53,12 +58,17 @@ def http_app(
         "127.0.0.1",
         "localhost",
         "[::1]",
-        *([host] if host not in ("0.0.0.0", "::") else []),
+        *([] if host in _EVERY_ADDRESS else [host]),
         *hosts,
-    ]  # noqa: S104  # compared, not bound
+    ]
     security = TransportSecuritySettings(
         allowed_hosts=[entry for name in names for entry in (name, f"{name}:*")],
-        allowed_origins=[f"{scheme}://{name}{rest}" for name in names for scheme in ("http", "https") for rest in ("", ":*")],
+        allowed_origins=[
+            f"{scheme}://{name}{port}"
+            for name in names
+            for scheme in ("http", "https")
+            for port in ("", ":*")
+        ],
     )  # fmt: skip
     app: App = server.streamable_http_app(
         host=host, transport_security=security, max_request_body_size=MOST_BODY_BYTES

@@ -7,14 +7,15 @@ import json
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 NAME = "workingset"
 INSTRUCTIONS = """\
 Call get_brief of workingset first; it gives the current state in a few hundred tokens.
-Open sources (search_notes with `also`, then open_source_file) only if the brief does not hold the answer.
+Open sources (search_notes with `also`, then open_source_file) only if the brief does not hold \
+the answer.
 If it is not there, say so; never answer from memory."""
 
 
@@ -33,12 +34,10 @@ class Printed(NamedTuple):
 
 def printed_for(client: str, vault: Path, *, hooks: bool, index_dir: str | None = None) -> Printed:
     """The blocks for one of CLIENTS."""
-    command = [*own_command(), "serve", "--vault", str(vault)]
-    if index_dir:
-        command += ["--index-dir", index_dir]
-    blocks = [CLIENTS[client](command)]
+    options = ["--vault", str(vault), *(["--index-dir", index_dir] if index_dir else [])]
+    blocks = [CLIENTS[client]([*own_command(), "serve", *options])]
     if hooks:
-        hook = _hook_of(client, vault)
+        hook = _hook_of(client, options)
         if hook:
             blocks.append(
                 (f"Hooks, into {hook.file}", json.dumps(hook.entry, indent=2, ensure_ascii=False))
@@ -120,48 +119,66 @@ CLIENTS: Mapping[str, Callable[[list[str]], tuple[str, str]]] = {
 }
 
 
-def _hook_of(client: str, vault: Path) -> Hook | None:
-    def line(client_name: str, event: str = "session-start") -> list[str]:
-        return [*own_command(), "hook", event, "--client", client_name, "--vault", str(vault)]
+def _hook_of(client: str, options: Sequence[str]) -> Hook | None:
+    """Where the client keeps its hooks, and the entry; None where it has none."""
+    made = _HOOKS.get(client)
+    return made(options) if made else None
 
-    def nested(client_name: str, timeout: int) -> dict[str, object]:
-        return {"type": "command", "command": shlex.join(line(client_name)), "timeout": timeout}
 
-    if client == "claude-code":
-        keep = {
-            "type": "command",
-            "command": shlex.join(line("claude", "pre-compact")),
-            "timeout": 10,
-        }
-        entry: dict[str, object] = {
-            "hooks": {
-                "SessionStart": [
-                    {"matcher": "startup|resume|clear|compact", "hooks": [nested("claude", 10)]}
-                ],
-                "PreCompact": [{"hooks": [keep]}],
-            }
-        }
-        return Hook("~/.claude/settings.json (or .claude/settings.json of a project)", entry)
-    if client == "codex":
-        return Hook(
-            "~/.codex/hooks.json (then trust it in /hooks: Codex skips untrusted ones silently)",
-            {"hooks": {"SessionStart": [{"hooks": [nested("codex", 10)]}]}},
-        )
-    if client == "gemini":
-        return Hook(
-            "~/.gemini/settings.json",
-            {"hooks": {"SessionStart": [{"hooks": [nested("gemini", 10_000)]}]}},
-        )
-    if client == "vscode":
-        return Hook(
-            ".github/hooks/workingset.json", {"hooks": {"SessionStart": [nested("vscode", 10)]}}
-        )
-    if client == "copilot":
-        run = {"type": "command", "bash": shlex.join(line("copilot")), "timeoutSec": 10}
-        return Hook(
-            "~/.copilot/hooks/workingset.json", {"version": 1, "hooks": {"sessionStart": [run]}}
-        )
-    if client == "cursor":
-        run = {"command": shlex.join(line("cursor"))}
-        return Hook("~/.cursor/hooks.json", {"version": 1, "hooks": {"sessionStart": [run]}})
-    return None
+def _line(client: str, options: Sequence[str], event: str = "session-start") -> str:
+    return shlex.join([*own_command(), "hook", event, "--client", client, *options])
+
+
+def _run(line: str, timeout: int) -> dict[str, object]:
+    return {"type": "command", "command": line, "timeout": timeout}
+
+
+def _claude_hooks(options: Sequence[str]) -> Hook:
+    start = {
+        "matcher": "startup|resume|clear|compact",
+        "hooks": [_run(_line("claude", options), 10)],
+    }
+    keep = {"hooks": [_run(_line("claude", options, "pre-compact"), 10)]}
+    return Hook(
+        "~/.claude/settings.json (or .claude/settings.json of a project)",
+        {"hooks": {"SessionStart": [start], "PreCompact": [keep]}},
+    )
+
+
+def _codex_hooks(options: Sequence[str]) -> Hook:
+    return Hook(
+        "~/.codex/hooks.json (then trust it in /hooks: Codex skips untrusted ones silently)",
+        {"hooks": {"SessionStart": [{"hooks": [_run(_line("codex", options), 10)]}]}},
+    )
+
+
+def _gemini_hooks(options: Sequence[str]) -> Hook:
+    run = _run(_line("gemini", options), 10_000)  # milliseconds
+    return Hook("~/.gemini/settings.json", {"hooks": {"SessionStart": [{"hooks": [run]}]}})
+
+
+def _vscode_hooks(options: Sequence[str]) -> Hook:
+    run = _run(_line("vscode", options), 10)
+    return Hook(".github/hooks/workingset.json", {"hooks": {"SessionStart": [run]}})
+
+
+def _copilot_hooks(options: Sequence[str]) -> Hook:
+    run = {"type": "command", "bash": _line("copilot", options), "timeoutSec": 10}
+    return Hook(
+        "~/.copilot/hooks/workingset.json", {"version": 1, "hooks": {"sessionStart": [run]}}
+    )
+
+
+def _cursor_hooks(options: Sequence[str]) -> Hook:
+    run = {"command": _line("cursor", options)}
+    return Hook("~/.cursor/hooks.json", {"version": 1, "hooks": {"sessionStart": [run]}})
+
+
+_HOOKS: Mapping[str, Callable[[Sequence[str]], Hook]] = {
+    "claude-code": _claude_hooks,
+    "codex": _codex_hooks,
+    "gemini": _gemini_hooks,
+    "vscode": _vscode_hooks,
+    "copilot": _copilot_hooks,
+    "cursor": _cursor_hooks,
+}

@@ -1,7 +1,7 @@
 """Exact counts and lists over every note: what ranked passages cannot answer.
 
-Counts are over all, whatever fits below them. Boxes count as they stand, duplicates included; boxes in
-fences and comments are none. Not here: a brief's choice of items (`brief`).
+Counts are over all, whatever fits below them. Boxes count as they stand, duplicates included; boxes
+in fences and comments are none. Not here: a brief's choice of items (`brief`).
 """
 
 import re
@@ -18,8 +18,8 @@ from workingset_mcp.lines import CANCELLED_STATES, DONE_STATES, OPEN_STATES, fol
 from workingset_mcp.vault import LeftOut
 
 Kind = Literal[
-    "open", "in_progress", "done", "cancelled", "decision", "owner", "due", "blocker", "action", "fact",
-    "status", "note", "remark",
+    "open", "in_progress", "done", "cancelled", "decision", "owner", "due", "blocker", "action",
+    "fact", "status", "note", "remark",
 ]  # fmt: skip
 Group = Literal["branch", "folder", "owner", "kind", "year", "month", "path"]
 KINDS: tuple[str, ...] = get_args(Kind)
@@ -89,13 +89,17 @@ def list_draft(
     room: int,
 ) -> Draft:
     """The answer: the total, the groups (largest first), then the items that fit."""
+    undated = 0
     everything = _listed(snapshot, asked, left_out, branch_of)
-    undated = sum(1 for one in everything if not one.date) if asked.since or asked.until else 0
+    if asked.since or asked.until:
+        meant = _filtered(everything, asked._replace(since="", until=""))
+        undated = sum(1 for one in meant if not one.date)
     found = sorted(_filtered(everything, asked), key=_order)
     subject = f"items · {asked.kind}: {len(found):,} in {_where(asked, found)}"
     head = ""
     if undated:
-        head = f"{counted(undated, 'more has', 'more have')} no date and cannot be placed between dates\n"
+        have = counted(undated, "more has", "more have")
+        head = f"{have} no date and cannot be placed between dates\n"
     groups = _group_lines(found, asked.group_by, max(room // 2, 60)) if asked.group_by else ""
     if not found:
         return Draft(subject, head + _nothing(asked), found=False)
@@ -104,7 +108,10 @@ def list_draft(
     kept = take_lines(lines, left)
     body = head + groups + "".join(lines[:kept])
     if kept < len(lines):
-        body += f"{len(lines) - kept:,} more not shown: raise budget, or narrow by branch, owner, text, since\n"
+        body += (
+            f"{len(lines) - kept:,} more not shown:"
+            " raise budget, or narrow by branch, owner, text, since\n"
+        )
     return Draft(subject, body, sources=tuple(dict.fromkeys(one.path for one in found[:kept])))
 
 
@@ -142,7 +149,7 @@ def _listed(
             row.item.state,
             row.item.owners,
             row.item.due,
-        )  # fmt: skip
+        )
         for row in snapshot.items(kinds, branch)
         if row.note.kind == "note" and (states is None or row.item.state in states)
     ]
@@ -173,16 +180,30 @@ def _remarks(
 
 
 def _filtered(listed: Iterable[Listed], asked: Asked) -> list[Listed]:
-    owner, text = asked.owner.strip().lstrip("@").casefold(), folded(asked.text)
+    owner = asked.owner.strip().lstrip("@").casefold()
+    holds = _text_filter(asked.text)
     return [
         one
         for one in listed
         if (not owner or any(_same_owner(owner, name) for name in one.owners))
-        and (not text or text in folded(one.text) or text in one.path.casefold())
+        and holds(one)
         and (not asked.since or (one.date and one.date >= asked.since[: len(one.date)]))
         and (not asked.until or (one.date and one.date[: len(asked.until)] <= asked.until))
         and (not asked.due_before or (one.due and one.due < asked.due_before))
     ]
+
+
+def _text_filter(asked: str) -> Callable[[Listed], bool]:
+    """Whether a line holds the asked text, emphasis aside; a whole note also by its path."""
+    literal = " ".join(asked.split()).casefold()
+    plain = folded(asked)
+    plain = plain if re.search(r"\w", plain) else literal  # `.*` is not a full stop
+
+    def holds(one: Listed) -> bool:
+        text = one.text if one.line else f"{one.text}\n{one.path}"
+        return plain in folded(text) or literal in text.casefold()
+
+    return holds
 
 
 def _same_owner(wanted: str, name: str) -> bool:
@@ -197,7 +218,8 @@ def _order(one: Listed) -> tuple[str, int, str, int]:
 def _where(asked: Asked, found: Sequence[Listed]) -> str:
     parts = [asked.branch or counted(len({one.branch for one in found}), "branch", "branches")]
     if asked.owner:
-        parts.append(f"of {asked.owner[:40]}")
+        owner = asked.owner[:40].encode("utf-8", "replace").decode("utf-8")
+        parts.append(f"of {' '.join(owner.split())}")
     if asked.text:
         parts.append(f"with {asked.text[:40]!r}")
     if asked.since or asked.until:
@@ -245,4 +267,5 @@ def _shown(one: Listed) -> str:
 
 
 def _nothing(asked: Asked) -> str:
-    return f"None. Counted over every note{f' of {asked.branch}' if asked.branch else ''}; this is exact.\n"
+    where = f" of {asked.branch}" if asked.branch else ""
+    return f"None. Counted over every note{where}; this is exact.\n"

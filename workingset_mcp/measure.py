@@ -128,7 +128,8 @@ def _plot(rows: Sequence[Measured]) -> str:
         x = across(10.0**power)
         parts.append(
             f'<line class="grid" x1="{x:.1f}" y1="20" x2="{x:.1f}" y2="{_HEIGHT - _BOTTOM}"/>'
-            f'<text x="{x:.1f}" y="{_HEIGHT - _BOTTOM + 18}" text-anchor="middle">{10**power:,}</text>'
+            f'<text x="{x:.1f}" y="{_HEIGHT - _BOTTOM + 18}" text-anchor="middle">'
+            f"{10**power:,}</text>"
         )
     step = _round_step(top / 5)
     for number in range(int(top / step) + 1):
@@ -163,10 +164,13 @@ _PAGE = """<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>What briefs save: {vault}</title>
 <style>
-:root {{ color-scheme: light dark; --ink: light-dark(#1d2733, #e6eaf0); --faint: light-dark(#d9dee5, #38424f); --dot: light-dark(#0b6bcb, #6ab0ff); }}
-body {{ font: 16px/1.5 system-ui, sans-serif; color: var(--ink); max-width: 900px; margin: 2rem auto; padding: 0 1rem; }}
+:root {{ color-scheme: light dark; --ink: light-dark(#1d2733, #e6eaf0);
+  --faint: light-dark(#d9dee5, #38424f); --dot: light-dark(#0b6bcb, #6ab0ff); }}
+body {{ font: 16px/1.5 system-ui, sans-serif; color: var(--ink); max-width: 900px;
+  margin: 2rem auto; padding: 0 1rem; }}
 svg {{ width: 100%; height: auto; }} svg text {{ font-size: 12px; fill: var(--ink); }}
-.grid {{ stroke: var(--faint); }} .dot {{ fill: var(--dot); fill-opacity: .75; }} .dot:hover {{ fill-opacity: 1; r: 8; }}
+.grid {{ stroke: var(--faint); }}
+.dot {{ fill: var(--dot); fill-opacity: .75; }} .dot:hover {{ fill-opacity: 1; r: 8; }}
 table {{ border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }}
 th, td {{ text-align: right; padding: .25rem .5rem; border-bottom: 1px solid var(--faint); }}
 th:first-child, td:first-child {{ text-align: left; }} b {{ font-size: 1.4em; }}
@@ -174,7 +178,8 @@ th:first-child, td:first-child {{ text-align: left; }} b {{ font-size: 1.4em; }}
 <h1>What briefs save: {vault}</h1>
 <p>{source} tokens of notes become {brief} tokens of briefs: <b>{reduction}×</b> smaller.</p>
 {plot}
-<table><thead><tr><th>branch</th><th>notes</th><th>source tokens</th><th>brief tokens</th><th>reduction</th></tr></thead>
+<table><thead><tr><th>branch</th><th>notes</th><th>source tokens</th>
+<th>brief tokens</th><th>reduction</th></tr></thead>
 <tbody>{rows}</tbody></table>
 <script type="application/json" id="data">{data}</script>
 </body></html>

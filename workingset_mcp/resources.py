@@ -5,16 +5,18 @@ ones through the session they subscribed in. Not here: the texts themselves (`wo
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import AsyncIterable, Callable
 from datetime import UTC, datetime
 from typing import Any
 
 import anyio
+from mcp import MCPError
 from mcp.server import MCPServer, NotificationOptions
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError
 from mcp.server.subscriptions import InMemorySubscriptionBus, ResourcesListChanged, ResourceUpdated
 from mcp_types import (
+    INVALID_PARAMS,
     Annotations,
     Completion,
     EmptyResult,
@@ -32,6 +34,7 @@ BRIEF_URI = "workingset://brief/"
 NOTE_URI = "workingset://note/"
 PAGE = 50
 MOST_COMPLETIONS = 100
+MOST_NOTES_TOLD = 500  # of one change
 _log = logging.getLogger(__name__)
 
 Server = MCPServer[Workspace]
@@ -65,7 +68,9 @@ def add_resources(server: Server, workspace: Workspace) -> None:
     async def listed(_: Any, parameters: PaginatedRequestParams) -> ListResourcesResult:
         branches = await anyio.to_thread.run_sync(workspace.branch_times)
         cursor = parameters.cursor or ""
-        start = int(cursor) if cursor.isdecimal() else 0
+        if cursor and not (cursor.isdecimal() and int(cursor) < len(branches)):
+            raise MCPError(INVALID_PARAMS, f"{cursor[:40]!r} is no cursor of this list.")
+        start = int(cursor or 0)
         page = branches[start : start + PAGE]
         following = str(start + PAGE) if start + PAGE < len(branches) else None
         return ListResourcesResult(
@@ -111,38 +116,45 @@ def add_completions(server: Server, workspace: Workspace) -> None:
 
 
 class Announcer:
-    """Tells subscribers which briefs changed. Changes come from any thread; telling is on the loop."""
+    """Tells subscribers which briefs and notes changed. Changes come from any thread; telling is on the loop."""
 
-    def __init__(self, server: Server, bus: InMemorySubscriptionBus) -> None:
-        self._bus = bus
-        self._sessions: dict[str, list[Any]] = {}  # uri -> sessions of older clients
-        self._told: set[str] = set()
+    def __init__(self, server: Server, bus: InMemorySubscriptionBus, workspace: Workspace) -> None:
+        self._bus, self._workspace = bus, workspace
+        self._sessions: dict[
+            str, dict[int, Any]
+        ] = {}  # uri -> connection of an older client -> session
         low = server._lowlevel_server  # the SDK has no public way
         low.add_request_handler("resources/subscribe", SubscribeRequestParams, self._subscribe)
         low.add_request_handler(
             "resources/unsubscribe", UnsubscribeRequestParams, self._unsubscribe
         )
 
-    async def run(self, changes: Any, branches: Callable[[], list[str]]) -> None:
-        """Tell of every set of changed branches that comes in, until cancelled."""
-        known = set(branches())
-        async for changed in changes:
-            for branch in sorted(changed):
+    async def run(self, changes: AsyncIterable[frozenset[str]]) -> None:
+        """Tell of every set of changed paths that comes in, until cancelled; an empty one says built."""
+        built = self._workspace.freshness.built.is_set()
+        known = self._workspace.known_branches() if built else None
+        async for paths in changes:
+            branches = {self._workspace.vault.branch_of(path) for path in paths}
+            for branch in sorted(branches):
                 await self._tell(f"{BRIEF_URI}{branch}")
-            now = set(branches())
-            if now != known:
-                known = now
-                await self._bus.publish(ResourcesListChanged())
-                for session in {
-                    id(s): s for some in self._sessions.values() for s in some
-                }.values():
-                    await self._try(session.send_resource_list_changed)
+            for path in sorted(paths)[:MOST_NOTES_TOLD]:
+                await self._tell(f"{NOTE_URI}{path}")
+            now = await anyio.to_thread.run_sync(self._workspace.known_branches)
+            if known is not None and now != known:
+                await self._tell_list()
+            known = now
+
+    async def _tell_list(self) -> None:
+        await self._bus.publish(ResourcesListChanged())
+        every = {key: one for some in self._sessions.values() for key, one in some.items()}
+        for session in every.values():
+            await self._try(session.send_resource_list_changed)
 
     async def _tell(self, uri: str) -> None:
         await self._bus.publish(ResourceUpdated(uri))
-        for session in list(self._sessions.get(uri, ())):
+        for key, session in list(self._sessions.get(uri, {}).items()):
             if not await self._try(session.send_resource_updated, uri):
-                self._sessions[uri].remove(session)
+                self._sessions[uri].pop(key, None)
 
     async def _try(self, send: Callable[..., Any], *arguments: object) -> bool:
         try:
@@ -152,16 +164,17 @@ class Announcer:
         return True
 
     async def _subscribe(self, ctx: Any, parameters: SubscribeRequestParams) -> EmptyResult:
-        sessions = self._sessions.setdefault(parameters.uri, [])
-        if ctx.session not in sessions:
-            sessions.append(ctx.session)
+        self._sessions.setdefault(parameters.uri, {})[_connection(ctx)] = ctx.session
         return EmptyResult()
 
     async def _unsubscribe(self, ctx: Any, parameters: UnsubscribeRequestParams) -> EmptyResult:
-        sessions = self._sessions.get(parameters.uri, [])
-        if ctx.session in sessions:
-            sessions.remove(ctx.session)
+        self._sessions.get(parameters.uri, {}).pop(_connection(ctx), None)
         return EmptyResult()
+
+
+def _connection(ctx: Any) -> int:
+    """Which connection a request came by: its session object is new with every request."""
+    return id(ctx.session._connection)  # the SDK has no public way
 
 
 def notification_options() -> NotificationOptions:

@@ -21,7 +21,7 @@ _FENCE_TOKENS = 12
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """What to show of a note: lines from 1, and a character of the first line to begin at (from 0)."""
+    """What to show of a note: lines from 1, and a character of the first to begin at (from 0)."""
 
     first_line: int
     last_line: int

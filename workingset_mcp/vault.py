@@ -104,9 +104,9 @@ class Vault:
             return found
         waiting = [(str(folder), start, self._rules_above(start))]
         while waiting:
-            for inner in self._walk_folder(*waiting.pop(), found):
-                if deep:
-                    waiting.append(inner)
+            inner = list(self._walk_folder(*waiting.pop(), found))
+            if deep:
+                waiting.extend(inner)
         return found
 
     def read(self, path: str) -> tuple[bytes, Fingerprint]:

@@ -235,10 +235,11 @@ class Workspace(Opened):
             day_argument("until", until),
             at,
         )
+        most_bytes = limits.max_bytes and limits.max_bytes - len(lowered.encode())
 
         def draft(snapshot: Snapshot, room: int) -> Draft:
             record = record_of(snapshot, self.index, self.vault, window)
-            return history.record_draft(record, cursor, self.settings.heavy_limit, room)
+            return history.record_draft(record, cursor, self.settings.heavy_limit, room, most_bytes)
 
         return self._answer(name, draft, budget, limits, lowered)
 

@@ -211,6 +211,14 @@ CASES: Mapping[str, Case] = {
         "=== cust/quay/2026-06-12.md\n# Call\n\nBlocker: the crane permit is missing\n"
         + override("Shut the gate. The crane permit is missing."),
     ),
+    "a blocker under an emphasised label": Case(
+        "WS202",
+        "=== cust/quay/2026-06-12.md\n# Call\n\n**Blocker:** the *crane* permit is missing\n"
+        + override("Shut the gate."),
+        (("cust/quay/2026-06-12.md", 3),),
+        "=== cust/quay/2026-06-12.md\n# Call\n\n**Blocker:** the *crane* permit is missing\n"
+        + override("Shut the gate. The crane permit is missing."),
+    ),
     "figures of one kind and no total": Case(
         "WS301",
         "=== cust/quay/size.md\n# Size\n\nSome 40 engineers come to the course.\n"
@@ -703,6 +711,10 @@ WRONG = {
     "a branch of another vault": "- question: crane?\n  facts: [crane]\n  branch: cust/nowhere\n",
     "a branch that is a number": "- question: crane?\n  facts: [crane]\n  branch: 7\n",
     "a branch that is a list": "- question: crane?\n  facts: [crane]\n  branch: [cust/quay]\n",
+    "aliases without end": "- question: crane?\n  id: &a [x]\n"
+    + "".join(f"  f{n}: &{chr(98 + n)} [{f'*{chr(97 + n)}, ' * 9}]\n" for n in range(20))
+    + "  branch: *u\n",
+    "a question of aliases": "- question: &a [x]\n  id: &b [*a, *a]\n",
     "a number as another word": "- question: crane?\n  facts: [zebra]\n  also: 7\n",
     "no facts": "- question: crane?\n",
     "a misspelt field": "- question: crane?\n  fact: [zebra]\n",
@@ -738,6 +750,13 @@ def test_a_byte_order_mark_before_the_questions_changes_nothing(make_vault: Make
 def test_a_word_to_help_may_stand_alone(make_vault: MakeVault) -> None:
     question = "- question: Who erected it?\n  facts: [Thorvald Brandt]\n  also: coal pier\n"
     assert findings(make_vault(asked(question))) == []
+
+
+def test_words_that_only_the_question_says_are_no_answer(make_vault: MakeVault) -> None:
+    unanswered = "- question: zebra?\n  facts: [zebra]\n"
+    [finding] = findings(make_vault(asked(unanswered)))
+    assert finding["message"] == "question 1: not in the search: zebra"
+    assert findings(make_vault(asked(f"{unanswered}  where: absent\n"))) == []
 
 
 def test_questions_of_a_vault_without_notes_are_unanswered(make_vault: MakeVault) -> None:

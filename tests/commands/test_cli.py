@@ -507,7 +507,60 @@ def test_all_briefs_are_not_written_over_one_another(vault: Path, tmp_path: Path
         assert not file.exists()
 
 
+@pytest.mark.parametrize(
+    "options",
+    [("lock", "--all", "--write"), ("lock", "--write", "--out", "x.md"), ("--out", "x.md")],
+)
+def test_options_that_contradict_one_another_are_a_wrong_call(
+    vault: Path, options: Sequence[str]
+) -> None:
+    result = run("brief", *options, vault=vault)
+    assert (result.exit_code, result.stdout) == (2, "")
+
+
 # -- search, open, full, items ---------------------------------------------------------------------
+
+WEIRS = """\
+=== cust/lock/2026-06-01.md
+# Lock
+
+The weir of the lock, the old weir, is dry.
+=== cust/weir/2026-06-01.md
+# Weirs
+
+Beside the mill there is a weir, long and low, with two gates, and nobody opens them in summer.
+"""
+
+
+def passages_of(root: Path, *options: str) -> list[str]:
+    text = run("search", "weir dry", *options, vault=root).stdout
+    return re.findall(r"^### ([^:]+):", text, re.MULTILINE)
+
+
+def test_a_boosted_branch_comes_first_only_where_it_is_near(make_vault: MakeVault) -> None:
+    near = WEIRS.replace("with two gates", "with two gates, dry")
+    assert passages_of(make_vault(near), "--boost", "lock")[0] == "cust/lock/2026-06-01.md"
+    assert passages_of(make_vault(near), "--boost", "weir")[0] == "cust/weir/2026-06-01.md"
+
+
+def test_top_leaves_the_best_sections_only(make_vault: MakeVault) -> None:
+    root = make_vault(WEIRS)
+    both = passages_of(root)
+    assert len(both) == 2
+    assert passages_of(root, "--top", "9") == both
+    assert passages_of(root, "--top", "1") == both[:1]
+    assert run("search", "weir", "--top", "0", vault=root).exit_code == 2
+
+
+def test_a_boosted_branch_that_is_none_is_said(vault: Path) -> None:
+    result = run("search", "weir", "--boost", "lokc", vault=vault)
+    assert (result.exit_code, result.stdout) == (1, "")
+
+
+def test_an_order_that_is_set_is_said_instead_of_a_suggestion(make_vault: MakeVault) -> None:
+    root = make_vault('=== workingset.toml\ndate_order = "mdy"\n=== log/a.md\n# A\n')
+    assert "date order: mdy (set)" in run("status", vault=root).stdout.splitlines()
+
 
 SAME: Mapping[str, tuple[Sequence[str], Callable[[Workspace], str]]] = {
     "search": (["search", "diver"], lambda w: w.search("diver")),

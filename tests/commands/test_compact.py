@@ -133,9 +133,9 @@ def test_the_newest_stay_and_nothing_moves_for_a_status_in_code_quotes_lists_or_
     assert [heading for heading in done.moved if re.search(r"2020-01-0[1-4]", heading)] == []
     assert [heading for heading in done.moved if not re.search(r"20\d\d-", heading)] == []
     text, rest = (re.sub(r"\r\n?", "\n", some.decode("utf-8-sig")) for some in (raw, done.rest))
-    dated = re.findall(r"^#+ (STATUS \(20[^)]*\))$", text, re.MULTILINE)
-    for heading in sorted(dated, reverse=True)[:keep]:
-        assert heading in rest
+    dated = re.findall(r"^#+ STATUS \((2026[^)]*)\)$", text, re.MULTILINE)
+    for day in sorted(dated, reverse=True)[:keep]:
+        assert f"STATUS ({day})" in rest
 
 
 @settings(max_examples=60)

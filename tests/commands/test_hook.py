@@ -179,12 +179,13 @@ def read_context(client: str, stdout: bytes) -> str:
     if client == "cursor":
         text = found["additional_context"]
         expected: dict[str, Any] = {"additional_context": text, "continue": True}
+    elif client == "copilot":
+        text = found["additionalContext"]
+        expected = {"additionalContext": text}
     else:
         text = found["hookSpecificOutput"]["additionalContext"]
         event = {"hookEventName": "SessionStart", "additionalContext": text}
         expected = {"hookSpecificOutput": event}
-        if client == "copilot":
-            expected["additionalContext"] = text
     assert found == expected
     assert isinstance(text, str)
     assert text.strip()
@@ -456,7 +457,7 @@ def test_an_override_over_its_cap_fails_at_every_start(make_vault: MakeVault, so
     assert (result.exit_code, result.stdout) == (1, "")
 
 
-@pytest.mark.parametrize("client", [client for client in CLIENTS if client != "copilot"])
+@pytest.mark.parametrize("client", CLIENTS)
 def test_an_override_of_exactly_the_cap_is_injected_whole(
     make_vault: MakeVault, client: str
 ) -> None:
@@ -469,17 +470,21 @@ def test_an_override_of_exactly_the_cap_is_injected_whole(
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_an_override_of_exactly_the_cap_passes_beside_a_status_and_urgent_items(
-    make_vault: MakeVault, client: str
+@pytest.mark.parametrize("size", [OVERRIDE_CAP_BYTES, 8_400])
+def test_an_override_within_its_cap_passes_beside_a_status_and_urgent_items(
+    make_vault: MakeVault, client: str, size: int
 ) -> None:
-    text = of_size(OVERRIDE_CAP_BYTES)
+    text = of_size(size)
     root = make_vault(f"{NOTES}=== cust/tern/override.md\n{text}")
     result = hook(root, payload(client, root / TERN), client=client)
     injected = context(client, result)
     assert len(result.stdout_bytes) <= CAP_BYTES
     assert all(word in injected[:PREVIEW_CHARACTERS] for word in DECISIVE)
-    assert text[:3_000] in injected
-    assert text in injected or "(cut here: get_brief has the rest)" in injected
+    if size < OVERRIDE_CAP_BYTES:
+        assert text in injected
+    else:  # override, envelope and decisive lines are more than the cap together
+        assert text[:8_000] in injected
+        assert "(cut here: get_brief has the rest)" in injected
 
 
 def test_the_cap_counts_bytes_not_characters(make_vault: MakeVault) -> None:
@@ -542,12 +547,17 @@ def test_outside_the_vault_the_root_override_stands_alone(
 
 @pytest.mark.parametrize("with_index", [True, False], ids=["index", "no index"])
 @pytest.mark.parametrize("client", CLIENTS)
-def test_outside_the_vault_nothing_is_said_without_a_root_override(
+def test_outside_the_vault_without_a_root_override_at_most_the_vault_is_named(
     make_vault: MakeVault, open_vault: OpenVault, tmp_path: Path, client: str, with_index: bool
 ) -> None:
     root = indexed(make_vault(NOTES + OVERRIDE), open_vault, there=with_index)
     result = hook(root, payload(client, tmp_path), client=client)
-    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")
+    assert (result.exit_code, result.stderr) == (0, "")
+    if result.stdout:
+        text = read_context(client, result.stdout_bytes)
+        assert "get_brief" in text
+        assert len(text.splitlines()) == 1
+        assert [word for word in (RULE, "Tern", "tide table", "Skua") if word in text] == []
 
 
 def test_outside_the_vault_a_root_override_over_its_cap_fails_loudly(
@@ -622,17 +632,21 @@ def test_without_a_vault_option_the_settings_file_above_the_session_says_where_i
 # -- what comes in ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("client", CLIENTS)
 @pytest.mark.parametrize("said", GARBAGE.values(), ids=GARBAGE)
-def test_garbage_from_a_client_reads_as_nothing_said(
-    make_vault: MakeVault, client: str, said: bytes
-) -> None:
+def test_garbage_from_a_client_reads_as_nothing_said(make_vault: MakeVault, said: bytes) -> None:
     root = make_vault(NOTES + ROOT_OVERRIDE)
-    named = context(client, hook(root, said, "--branch", TERN, client=client))
-    assert "tide table" in named
-    unnamed = context(client, hook(root, said, client=client))
+    assert "tide table" in context("claude", hook(root, said, "--branch", TERN))
+    unnamed = context("claude", hook(root, said))
     assert HOUSE_RULE in unnamed
     assert "tide table" not in unnamed
+
+
+@pytest.mark.parametrize("kind", ["empty", "no text", "half an object", "wrong kinds"])
+@pytest.mark.parametrize("client", CLIENTS)
+def test_garbage_changes_no_clients_shape(make_vault: MakeVault, client: str, kind: str) -> None:
+    root = make_vault(NOTES)
+    said = GARBAGE[kind]
+    assert "tide table" in context(client, hook(root, said, "--branch", TERN, client=client))
 
 
 @pytest.mark.parametrize("raw", [b"\xef\xbb\xbf%s", b"\n\n%s\n\n", b"%s"])
@@ -699,7 +713,9 @@ def test_without_an_index_the_newest_notes_are_read_up_to_a_megabyte(
     root = make_vault(large_branch(6, 400_000))
     text = context("claude", hook(root, payload("claude", root / TERN)))
     assert "as of 2026-06-05" in text
-    assert [n for n in range(1, 7) if f"look at buoy {n}" in text] == [5, 6]
+    read = [n for n in range(1, 7) if f"look at buoy {n}" in text]
+    assert read in ([5, 6], [6])  # the older one of them only while there is time
+    assert f"Read without an index: {len(read)} of 6 notes." in text
 
 
 def test_without_an_index_a_newest_note_over_a_megabyte_is_read_all_the_same(
@@ -745,7 +761,7 @@ def test_a_hook_writes_nothing_into_the_vault(make_vault: MakeVault) -> None:
 
 
 @pytest.mark.parametrize("with_index", [True, False], ids=["index", "no index"])
-@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("client", ["claude", "copilot", "cursor"])
 def test_full_gives_every_line_of_the_branch_whatever_the_cap(
     make_vault: MakeVault, open_vault: OpenVault, client: str, with_index: bool
 ) -> None:

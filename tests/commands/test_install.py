@@ -1,4 +1,4 @@
-"""What `install` prints, read as a person's shell and a client's JSON reader would read it.
+"""What `install` prints, read as a person's shell, a JSON and a TOML reader would read it.
 
 The clients themselves are not started here; the server and the hooks that were printed are.
 """
@@ -8,6 +8,7 @@ import os
 import shlex
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,13 +21,12 @@ from workingset_mcp import install as installing
 from workingset_mcp.cli import main
 
 SHELL = {
-    "claude-code": ["claude", "mcp", "add", "workingset", "--"],
-    "codex": ["codex", "mcp", "add", "workingset", "--"],
+    "claude-code": ["claude", "mcp", "add", "-s", "user", "workingset", "--"],
     "copilot": ["copilot", "mcp", "add", "workingset", "--"],
     "gemini": ["gemini", "mcp", "add", "-s", "user", "workingset"],
 }
 JSON_KEY = {"claude-desktop": "mcpServers", "cursor": "mcpServers", "vscode": "servers"}
-CLIENTS = (*SHELL, *JSON_KEY)
+CLIENTS = (*SHELL, *JSON_KEY, "codex")
 HOOKS = {
     "claude-code": {("session-start", "claude"), ("pre-compact", "claude")},
     "codex": {("session-start", "codex")},
@@ -84,6 +84,10 @@ def server_of(client: str, stdout: str) -> list[str]:
         assert set(server) - {"type"} == {"command", "args"}
         assert server.get("type", "stdio") == "stdio"
         return [server["command"], *server["args"]]
+    if client == "codex":
+        block = stdout.partition(installing.INSTRUCTIONS)[0].partition("\n{\n")[0]
+        server = tomllib.loads(block)["mcp_servers"]["workingset"]
+        return [server["command"], *server["args"]]
     words = shlex.split(stdout.splitlines()[0])
     begin = SHELL[client]
     assert words[: len(begin)] == begin
@@ -139,8 +143,7 @@ def test_a_client_is_told_to_start_this_very_server_over_the_whole_path(
     vault: Path, client: str, options: list[str]
 ) -> None:
     command = server_of(client, printed(client, vault, *options))
-    most = ["--max-answer-bytes", "9500"] if client == "copilot" else []
-    assert command == [*own(), "serve", "--vault", str(vault), *most]
+    assert command == [*own(), "serve", "--vault", str(vault)]
     assert Path(command[0]).is_absolute()
 
 
@@ -160,6 +163,18 @@ def test_without_a_vault_option_the_one_around_the_folder_is_meant(
     monkeypatch.chdir(vault / "cust" / "lock")
     result = CliRunner().invoke(main, ["install", client])
     assert str(vault) in server_of(client, result.stdout)
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_an_index_folder_that_was_named_is_printed_for_server_and_hooks(
+    vault: Path, client: str, tmp_path: Path
+) -> None:
+    folder = str(tmp_path / "an index")
+    output = printed(client, vault, "--index-dir", folder, "--hooks")
+    calls = [server_of(client, output)]
+    if client in HOOKS:
+        calls += [shlex.split(line) for line in commands_in(hooks_of(output))]
+    assert [call for call in calls if call[-2:] != ["--index-dir", folder]] == []
 
 
 @pytest.mark.parametrize("client", CLIENTS)

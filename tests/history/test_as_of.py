@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import OpenVault, write_vault
@@ -324,6 +325,21 @@ def test_what_is_no_note_today_was_none_then(tmp_path: Path, open_vault: OpenVau
     assert list(of_branch) == ["cust/acme/index.md"]
 
 
+def test_the_ignore_files_of_today_hold_for_a_commit(tmp_path: Path, open_vault: OpenVault) -> None:
+    root = begun(tmp_path / "vault")
+    write_vault(
+        root,
+        "=== cust/acme/index.md\nShown.\n=== cust/acme/draft.md\nA draft.\n"
+        "=== cust/acme/deep/draft.md\nKept.\n=== cust/acme/out/a.md\nOut.\n"
+        "=== cust/acme/a (conflicted copy 2026-03-01).md\nA copy.\n"
+        "=== cust/acme/a.sync-conflict-20260301-1.md\nA copy.\n",
+    )
+    commit(root, "2026-03-01")
+    write_vault(root, "=== .gitignore\ndraft.md\nout/\n=== cust/acme/deep/.gitignore\n!draft.md\n")
+    shown = joined(pages_of(open_vault(root), 5_000, branch="acme", as_of="2026-03-01"))
+    assert sorted(shown) == ["cust/acme/deep/draft.md", "cust/acme/index.md"]
+
+
 def test_work_on_a_side_branch_counts_from_its_merge(tmp_path: Path, open_vault: OpenVault) -> None:
     root = begun(tmp_path / "vault")
     commit(root, "2026-03-01", text="=== cust/acme/index.md\nFirst.\n")
@@ -366,6 +382,52 @@ def test_a_query_narrows_what_stood_then(tmp_path: Path, open_vault: OpenVault) 
     except ArgumentError:
         return
     assert [block.path for block in page.blocks] == ["cust/acme/a.md"]
+
+
+LOG = (
+    "# Log\n\nThe yard.\n\n## 2026-01-10\n\nThe kiln is cold.\n\n"
+    "## 2026-02-10\n\nThe kiln\nis hot.\n\n## 2026-02-20\n\nThe crane is old.\n"
+)
+
+
+@pytest.mark.parametrize("committed", [True, False], ids=["in git", "by dates"])
+@pytest.mark.parametrize(
+    ("asked", "lines"),
+    [
+        ({"query": "kiln"}, [5, 9]),
+        ({"query": '"kiln is"'}, [5, 9]),
+        ({"query": "kilns", "since": "2026-02"}, [9]),
+        ({"since": "2026-02"}, [9, 14]),
+        ({"until": "2026-01"}, [5]),
+        ({"query": "kiln", "until": "2026-01-09"}, []),
+        ({"query": "zeppelin"}, []),
+    ],
+    ids=str,
+)
+def test_every_filter_narrows_what_stood_then(
+    tmp_path: Path,
+    open_vault: OpenVault,
+    asked: dict[str, Any],
+    lines: list[int],
+    *,
+    committed: bool,
+) -> None:
+    root = write_vault(tmp_path / "vault", f"=== cust/acme/log.md\n{LOG}")
+    if committed:
+        commit(begun(root), "2026-03-01")
+        write_vault(root, "=== cust/acme/log.md\nWritten anew.\n")
+    page = read_page(open_vault(root).full("cust/acme", as_of="2026-03-01", **asked))
+    assert page.notices[0].startswith("as committed" if committed else "by the dates")
+    assert [block.first for block in page.blocks] == lines
+
+
+@pytest.mark.parametrize("name", ["../outside", "cust/../../outside", "cust/./acme", "x" * 5_000])
+def test_a_name_that_no_folder_here_could_have_is_refused(
+    workspace: Workspace, tmp_path: Path, name: str
+) -> None:
+    write_vault(tmp_path / "outside", "=== 2026-01-01.md\nA secret.\n")
+    with pytest.raises(BranchNotFound):
+        workspace.full(name, as_of="2026-03-31")
 
 
 @pytest.mark.parametrize("day", ["soon", "2026-02-31", "--all", "$(touch x)", "2026"])
@@ -456,8 +518,6 @@ Frost.
 
 ## 2026-03-01
 
-### Status (2026-03-01)
-
 Thaw.
 
 ## 2026-06-01
@@ -466,28 +526,20 @@ Sun.
 === cust/acme-labs/2026-02-01-call.md
 Of the others.
 """
-STATUS_OF_MARCH = ("cust/acme/index.md", 16, "## Status (2026-03-10)\n\nThe kiln is cold.\n\n")
+STATUS_OF_MARCH = ("cust/acme/index.md", 16, "## Status (2026-03-10)\n\nThe kiln is cold.\n")
 STATUS_OF_MAY = (
     "cust/acme/index.md",
     8,
-    "## Status (2026-05-20)\n\nThe kiln is hot.\n\n### Risks\n\nNone.\n\n",
+    "## Status (2026-05-20)\n\nThe kiln is hot.\n\n### Risks\n\nNone.\n",
 )
 DIARY_OF_JANUARY = ("cust/acme/diary.md", 3, "## 2026-01-10\n\nFrost.\n\n")
-DIARY_OF_MARCH = (
-    "cust/acme/diary.md",
-    7,
-    "## 2026-03-01\n\n### Status (2026-03-01)\n\nThaw.\n\n",
-)
+DIARY_OF_MARCH = ("cust/acme/diary.md", 7, "## 2026-03-01\n\nThaw.\n\n")
 CALL_OF_FEBRUARY = ("cust/acme/2026-02-01-call.md", 1, "# Call\n\nWe began.\n")
 APRIL = ("cust/acme/2026-04.md", 1, "All of April.\n")
 BY_DATE = {
     "before all": ("2026-01-09", [], ""),
     "a section of a diary": ("2026-01-10", [DIARY_OF_JANUARY], ""),
-    "a status inside a section, once": (
-        "2026-03-01",
-        [DIARY_OF_JANUARY, CALL_OF_FEBRUARY, DIARY_OF_MARCH],
-        "Status (2026-03-01) · cust/acme/diary.md:9-11",
-    ),
+    "a note of the day": ("2026-02-01", [DIARY_OF_JANUARY, CALL_OF_FEBRUARY], ""),
     "a status block of a later note": (
         "2026-03-31",
         [DIARY_OF_JANUARY, CALL_OF_FEBRUARY, DIARY_OF_MARCH, STATUS_OF_MARCH],
@@ -545,6 +597,37 @@ def test_without_git_a_diary_shows_its_days_up_to_the_day(open_vault: OpenVault,
     assert page.text == "".join(parts[:2])
 
 
+def test_without_git_a_query_shows_no_later_day_of_a_section(open_vault: OpenVault) -> None:
+    days = ("2026-01-10", "2026-02-10", "2026-03-10")
+    text = "".join(f"**{day}**\n\nThe kiln on {day}.\n\n" for day in days)
+    workspace = open_vault(f"=== cust/acme/diary.md\n{text}")
+    page = read_page(workspace.full("cust/acme", query="kiln", as_of="2026-02-28"))
+    assert page.text == text[: text.index("**2026-03-10")]
+
+
+def test_without_git_a_status_of_a_month_counts_when_it_is_over(open_vault: OpenVault) -> None:
+    workspace = open_vault("=== cust/acme/index.md\n# Acme\n\n## Status (April 2026)\n\nCold.\n")
+    before = read_page(workspace.full("cust/acme", as_of="2026-04-10"))
+    after = read_page(workspace.full("cust/acme", as_of="2026-04-30"))
+    assert not any(line.startswith("newest") for line in before.notices)
+    assert before.text == ""
+    assert after.text.endswith("## Status (April 2026)\n\nCold.\n")
+    assert "newest status then: Status (April 2026) · cust/acme/index.md:3-5" in after.notices
+
+
+def test_without_git_a_status_inside_a_day_of_a_diary_stands_there_once(
+    open_vault: OpenVault,
+) -> None:
+    text = (
+        "# Diary\n\n## 2026-01-10\n\nFrost.\n\n"
+        "## 2026-03-01\n\n### Status (2026-03-01)\n\nThaw.\n\n"
+        "## 2026-06-01\n\nSun.\n"
+    )
+    workspace = open_vault(f"=== cust/acme/diary.md\n{text}")
+    page = read_page(workspace.full("cust/acme", as_of="2026-03-31"))
+    assert page.text == text[text.index("## 2026-01") : text.index("## 2026-06")]
+
+
 def test_a_work_tree_without_a_commit_says_so(open_vault: OpenVault) -> None:
     workspace = open_vault(PLAIN)
     begun(workspace.vault.root)
@@ -596,6 +679,17 @@ def test_a_partial_clone_shows_what_it_holds_and_counts_the_rest(
     assert page.notices[0] == f"as committed on 2026-04-21 ({template.commits[8][:10]})"
     assert "1 note not in this partial clone: left out" in page.notices
     assert [block.path for block in page.blocks] == ["cust/acme/audit.md"]
+
+
+def test_a_clone_without_trees_goes_by_the_dates(
+    template: Repository, tmp_path: Path, open_vault: OpenVault
+) -> None:
+    source = Path(shutil.copytree(template.root, tmp_path / "source"))
+    git(source, "config", "uploadpack.allowFilter", "true")
+    git(tmp_path, "clone", "--quiet", "--filter=tree:0", f"file://{source}", "vault")
+    workspace = open_vault(tmp_path / "vault")
+    page = read_page(workspace.full("cust/acme", as_of="2026-05-01"))
+    assert "(the clone does not hold the files of that day)" in page.notices[0]
 
 
 # -- hostile repositories --------------------------------------------------------------------------
@@ -695,7 +789,7 @@ TRAPS = {
             "remote.evil.promisor": "true",
             "remote.evil.url": "SOURCE",
             "remote.evil.uploadpack": "TRAP",
-            "remote.origin.promisor": "false",
+            "remote.origin.url": "file:///nowhere",
         },
         sprung_by=("show", "HEAD~3"),
         partial=True,

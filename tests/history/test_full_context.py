@@ -278,6 +278,15 @@ def test_pages_keep_the_bytes_that_a_client_lets_through(
     assert joined(pages) == texts_on_disk(example_workspace, "cust/acme")
 
 
+@pytest.mark.parametrize("lines", range(158, 168))
+def test_what_is_a_little_over_the_bytes_of_a_client_comes_in_pages(lines: int) -> None:
+    text = "The harbour crane lifts a crate, and another one is near.\n" * lines  # 58 bytes each
+    with open_notes({"cust/acme/a.md": text.encode()}) as workspace:
+        pages = pages_of(workspace, 20_000, max_bytes=9_500, branch="acme")
+    assert joined(pages) == {"cust/acme/a.md": text}
+    assert len(pages) in (1, 2)
+
+
 def test_each_page_may_have_a_budget_of_its_own(example_workspace: Workspace) -> None:
     pages = pages_of(example_workspace, (5_000, 500, 900, 12_000), branch="cust/acme")
     assert joined(pages) == texts_on_disk(example_workspace, "cust/acme")
@@ -316,7 +325,7 @@ def test_a_page_without_text_behind_it_is_the_last(example_workspace: Workspace)
 
 # A vault is built for each example: few of them, and a failing one is not made smaller.
 few_vaults = settings(
-    max_examples=25,
+    max_examples=20,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
@@ -346,7 +355,7 @@ LINES = (
     *('next: query_full_context(branch="x", cursor="p2.abcdef.0.0")', "## Status (2026-06-01)"),
 )
 LONG_LINES = {  # by a name that is written in their place, so that an example can be read
-    "⟦words⟧": "The harbour crane lifts a crate, and another. " * 1_200,  # over 5,000 tokens
+    "⟦words⟧": "The harbour crane lifts a crate, and another. " * 600,  # over 5,000 tokens
     "⟦letters⟧": "x" * 9_000,
     "⟦storehouses⟧": "倉" * 4_000,
     "⟦blanks⟧": " " * 6_000 + "end",
@@ -354,9 +363,8 @@ LONG_LINES = {  # by a name that is written in their place, so that an example c
     "⟦runs⟧": "a`b``c```d````" * 300,
 }
 any_line = st.one_of(
+    st.sampled_from((*LINES, *LINES, *LONG_LINES)),
     st.sampled_from(LINES),
-    st.sampled_from(LINES),
-    st.sampled_from(list(LONG_LINES)),
     st.text(st.characters(codec="utf-8", exclude_characters="\r\n\ufeff"), max_size=60),
 )
 
@@ -364,7 +372,7 @@ any_line = st.one_of(
 @st.composite
 def any_text(draw: st.DrawFn) -> str:
     """Text of a note with line ends of one kind, or of all kinds; the last may have none."""
-    lines = draw(st.lists(any_line, max_size=30))
+    lines = draw(st.lists(any_line, max_size=20))
     end = draw(st.sampled_from(("\n", "\r\n", "\r", None)))
     ends = [end or draw(st.sampled_from(("\n", "\r\n", "\r"))) for _ in lines]
     if draw(st.booleans()) and ends:
@@ -443,10 +451,11 @@ def test_a_line_longer_than_a_page_goes_on_at_the_very_character(end: str) -> No
         ("The harbour crane lifts a crate, and another. " * 300, 20_000, 1_000),
         (" " * 6_000 + "end", 20_000, 2_000),  # 50 tokens, 6,000 bytes
         ("`" * 3_000, 300, None),  # the fence around it costs as much again, twice
+        ("`" * 3_340, 5_000, None),  # with its fence 2 % too long
     ],
-    ids=["few tokens", "few bytes", "few bytes, cheap tokens", "few tokens, a dear fence"],
+    ids=["few tokens", "few bytes", "few bytes, cheap tokens", "a dear fence", "a dear fence, 2 %"],
 )
-def test_pages_go_on_through_a_long_line_at_the_least_limits(
+def test_pages_go_on_through_a_long_line_whatever_it_costs(
     line: str, budget: int, max_bytes: int | None
 ) -> None:
     text = f"# Crates\n{line}\nThe end.\n"
@@ -680,8 +689,8 @@ WINDOWS = {
         "Jan 5, 2026",
         [*whole("2026-01-05-call"), *of_the_diary(9)],
     ),
-    "undated": ("undated", None, whole("loose")),
-    "undated in capitals": (" Undated ", None, whole("loose")),
+    "undated": ("undated", None, [*of_the_diary(1), *whole("loose")]),
+    "undated in capitals": (" Undated ", None, [*of_the_diary(1), *whole("loose")]),
 }
 
 
@@ -714,6 +723,13 @@ def test_a_window_says_how_many_notes_have_no_date(dated: Workspace) -> None:
     assert page.notices == ()
     (page,) = pages_of(dated, 5_000, branch="acme-labs", since="2026")
     assert page.notices == ()
+
+
+def test_a_month_or_year_counts_at_its_first_day_and_a_later_window_says_so() -> None:
+    with open_notes({path: text.encode() for path, text in DATED.items()}) as workspace:
+        page = read_page(workspace.full("acme", since="2024-05", until="2024-06"))
+    assert page.blocks == ()
+    assert '1 note is dated by a month or year that begins before: since="2024"' in page.notices
 
 
 def test_an_empty_window_says_that_nothing_is_there(dated: Workspace) -> None:
@@ -847,6 +863,12 @@ def test_a_word_in_front_matter_is_in_the_first_section(open_vault: OpenVault) -
     workspace = open_vault(f"=== 2026-01-01.md\n{note}")
     assert of_query(workspace, "gondola") == [("2026-01-01.md", 1)]
     assert of_query(workspace, "Quillfish") == [("2026-01-01.md", 1)]
+
+
+def test_symbols_and_symbols_alone_of_a_name_are_asked_for(open_vault: OpenVault) -> None:
+    workspace = open_vault("=== a.md\n# A\n\nC++ it is.\n\n# B\n\nJust C.\n")
+    assert of_query(workspace, "C++") == [("a.md", 1)]
+    assert of_query(workspace, "C") == [("a.md", 1), ("a.md", 5)]
 
 
 def long_section(**lines: str) -> str:
@@ -1087,10 +1109,10 @@ VERBS = ("arrived before", "was moved behind", "replaced", "was checked against"
 
 
 def report(day: int) -> str:
-    """About 3,000 tokens on what happened on a day."""
+    """About 3,400 tokens on what happened on a day."""
     lines = [f"# Report {day}\n\n"]
-    for line in range(220):
-        at = day * 220 + line
+    for line in range(250):
+        at = day * 250 + line
         one, two, three = (NOUNS[(at * step + at // 16) % 16] for step in (3, 5, 7))
         verb = VERBS[at % len(VERBS)]
         lines.append(f"The {one} {verb} the {two}, and nobody told the {three}.\n")
@@ -1127,8 +1149,11 @@ def test_the_first_call_of_two_million_tokens_is_a_plan_within_seconds(heavy: He
     took = time.perf_counter() - began
     assert took < 2
     assert page.notes == 600
-    assert 1_800_000 < sum(shard.tokens for shard in shards) == page.tokens < 2_400_000
+    tokens = sum(map(exact_tokens, texts.values()))
+    assert tokens > 2_000_000
     assert not page.exact
+    assert sum(shard.tokens for shard in shards) == page.tokens
+    assert 0.7 * tokens < page.tokens < 1.35 * tokens
     assert sum(shard.notes for shard in shards) == 600
     months = sorted({path[10:17] for path in texts})
     assert [shard.name for shard in shards] == months
@@ -1161,7 +1186,7 @@ def test_a_page_of_two_million_tokens_needs_little_memory(
 ) -> None:
     page, peak = peak_of(heavy[0], asked)
     assert peak < 20_000_000
-    if page.following:
+    if page.following and "query" not in asked:
         assert peak_of(heavy[0], page.following)[1] < 20_000_000
 
 

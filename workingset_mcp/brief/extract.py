@@ -43,7 +43,7 @@ def read_materials(branch: Branch) -> Materials:
     found.repeats = Repeats(sources)
     found.actions = _action_bullets(items, dates, as_of, today, found)
     found.repeats = Repeats(sources)
-    found.listed = {source for source in _sources_shown(found)}
+    found.listed = set(_sources_shown(found))
     found.standing = standing_lines(items, in_order)
     found.topics = topics_of(in_order, branch)
     found.recent = in_order

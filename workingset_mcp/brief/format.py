@@ -4,7 +4,7 @@ Section titles are an interface: agents and scripts key on them. Not here: how m
 (`fit`).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import yaml
@@ -88,15 +88,7 @@ def _has_recent_status(materials: Materials) -> bool:
 
 def _open_items(room: Room) -> Rendered:
     materials = room.materials
-    branch = materials.branch.name
-    lines = []
-    for one in materials.open_items[: room.mosts.open_items]:
-        done = f" · done in {', '.join(one.done_in[:3])}" if one.done_in else ""
-        sources = [*one.sources[:5]]
-        if len(one.sources) > 5:
-            sources.append(f"and {len(one.sources) - 5} more")
-        sources[-1] += done
-        lines.append(f"- [{one.item.state}] {marked_line(one.item.text, *sources)}\n")
+    lines = _box_lines(room)
     bullets = [
         f"- {marked_line(one.text, *one.sources)}\n"
         for one in materials.actions[: _most_actions(room)]
@@ -122,24 +114,44 @@ def _open_items(room: Room) -> Rendered:
     text = "".join(lines[:kept])
     if kept_bullets:
         text += f"Without a box ({kept_bullets} of {len(materials.actions)}):\n{''.join(bullets[:kept_bullets])}"
-    total, left = len(materials.open_items), []
-    if total > kept:
-        left.append(f'- {total - kept} more open items: list_items(branch="{branch}")')
-    if len(materials.actions) > kept_bullets:
-        rest = len(materials.actions) - kept_bullets
-        left.append(f'- {rest} more action bullets: list_items(kind="action", branch="{branch}")')
-    if materials.copied_forward:
-        left.append(f"- {materials.copied_forward} action bullets copied forward from note to note")
-    if materials.stale_boxes:
-        limit = days_before(materials.as_of, 181)
-        left.append(
-            f"- {materials.stale_boxes} open boxes over 180 days older than {materials.as_of}:"
-            f' list_items(branch="{branch}", until="{limit}")'
-        )
+    total = len(materials.open_items)
     boxes = materials.open_boxes - materials.stale_boxes
     several = f"; {boxes} boxes" if boxes != total else ""
     title = f" ({kept} of {total}{several})" if total else ""
-    return Rendered(f"{title}\n{text}" if text or total else "", tuple(left))
+    left = tuple(_items_left_out(materials, kept, kept_bullets))
+    return Rendered(f"{title}\n{text}" if text or total else "", left)
+
+
+def _box_lines(room: Room) -> list[str]:
+    """The open boxes as printed, each with where it stands and where it is marked done."""
+    lines = []
+    for one in room.materials.open_items[: room.mosts.open_items]:
+        sources = [*one.sources[:5]]
+        if len(one.sources) > 5:
+            sources.append(f"and {len(one.sources) - 5} more")
+        if one.done_in:
+            sources[-1] += f" · done in {', '.join(one.done_in[:3])}"
+        lines.append(f"- [{one.item.state}] {marked_line(one.item.text, *sources)}\n")
+    return lines
+
+
+def _items_left_out(materials: Materials, boxes: int, bullets: int) -> Iterator[str]:
+    """What of the boxes and bullets is not shown, with the calls that list it."""
+    branch = materials.branch.name
+    if len(materials.open_items) > boxes:
+        rest = len(materials.open_items) - boxes
+        yield f'- {rest} more open items: list_items(branch="{branch}")'
+    if len(materials.actions) > bullets:
+        rest = len(materials.actions) - bullets
+        yield f'- {rest} more action bullets: list_items(kind="action", branch="{branch}")'
+    if materials.copied_forward:
+        yield f"- {materials.copied_forward} action bullets copied forward from note to note"
+    if materials.stale_boxes:
+        limit = days_before(materials.as_of, 181)
+        yield (
+            f"- {materials.stale_boxes} open boxes over 180 days older than {materials.as_of}:"
+            f' list_items(branch="{branch}", until="{limit}")'
+        )
 
 
 def _most_actions(room: Room) -> int:

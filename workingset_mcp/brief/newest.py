@@ -216,16 +216,7 @@ def _score(raw: str, day: str, today: str) -> float:
         score += 3
     if SETTLEMENT.search(text):
         score += 3
-    ahead = bool(AHEAD.search(text))
-    dates = [date.value for date in find_dates(text, year=int(day[:4])) if date.value]
-    if any(value >= today for value in dates):
-        score += 3 + 2 * ahead
-    elif dates and ahead:
-        score += EXPIRED
-    elif dates:
-        score += 1
-    else:
-        score += 2 * ahead
+    score += _worth_of_dates(text, day, today)
     if STATE.search(text):
         score += 1
     if _TOP_LEVEL.match(raw):
@@ -237,6 +228,17 @@ def _score(raw: str, day: str, today: str) -> float:
     if _ONLY_LINK.match(raw):
         score -= 2
     return score
+
+
+def _worth_of_dates(text: str, day: str, today: str) -> float:
+    """What looks ahead counts, most of all to a day still to come; a plan whose day is over does not."""
+    ahead = bool(AHEAD.search(text))
+    dates = [date.value for date in find_dates(text, year=int(day[:4])) if date.value]
+    if any(value >= today for value in dates):
+        return 3.0 + 2 * ahead
+    if dates:
+        return EXPIRED if ahead else 1.0
+    return 2.0 * ahead
 
 
 def _runs(picked: Sequence[int], outline: Outline, offset: int) -> Iterator[tuple[int, int]]:

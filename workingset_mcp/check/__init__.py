@@ -1,12 +1,12 @@
 """The linter of a vault: a context file is code, so it has rules and a gate.
 
-`RULES` is the list; a new rule is one entry and one function. Not here: output and exit codes (`cli`).
+`RULES` is the list; a new rule is one entry and one function. Not here: output, exit codes (`cli`).
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from workingset_mcp.check import content, links, overrides, questions
+from workingset_mcp.check import briefs, content, links, overrides, questions
 from workingset_mcp.check.reading import Finding, Reading, read_branches
 from workingset_mcp.workspace import Workspace
 
@@ -20,19 +20,27 @@ class Rule(NamedTuple):
     look: Callable[[Reading], Iterable[Finding]]
 
 
+def _error(code: str, why: str, look: Callable[[Reading], Iterable[Finding]]) -> Rule:
+    return Rule(code, "error", why, look)
+
+
+def _warning(code: str, why: str, look: Callable[[Reading], Iterable[Finding]]) -> Rule:
+    return Rule(code, "warning", why, look)
+
+
 RULES: tuple[Rule, ...] = (
-    Rule("WS101", "error", "an override over its cap is injected nowhere", overrides.over_cap),
-    Rule("WS102", "error", "a written brief that differs from its notes misleads", overrides.stale_brief),
-    Rule("WS103", "warning", "an override that nobody touched while work went on", overrides.old),
-    Rule("WS201", "warning", "an override holds what is true now, not what was", overrides.historical),
-    Rule("WS202", "warning", "what blocks now belongs into what is always read", overrides.missing_urgent),
-    Rule("WS301", "warning", "numbers that look like one another's answer", content.unlabelled_totals),
-    Rule("WS302", "warning", "a status without a clear date cannot be the latest", content.status_dates),
-    Rule("WS303", "warning", "an item cannot be open here and done there", content.open_and_done),
-    Rule("WS401", "warning", "a link that leads nowhere", links.dead),
-    Rule("WS402", "warning", "a note that could not be read whole", content.unread),
-    Rule("WS501", "error", "a question that the vault must answer", questions.unanswered),
-)  # fmt: skip
+    _error("WS101", "an override over its cap is injected nowhere", overrides.over_cap),
+    _error("WS102", "a written brief that differs from its notes misleads", briefs.stale_brief),
+    _warning("WS103", "an override that nobody touched while work went on", overrides.old),
+    _warning("WS201", "an override holds what is true now, not what was", overrides.historical),
+    _warning("WS202", "what blocks now belongs into what is always read", overrides.missing_urgent),
+    _warning("WS301", "numbers that look like one another's answer", content.unlabelled_totals),
+    _warning("WS302", "a status without a clear date cannot be the latest", content.status_dates),
+    _warning("WS303", "an item cannot be open here and done there", content.open_and_done),
+    _warning("WS401", "a link that leads nowhere", links.dead),
+    _warning("WS402", "a note that could not be read whole", content.unread),
+    _error("WS501", "a question that the vault must answer", questions.unanswered),
+)
 
 
 def check_vault(workspace: Workspace, step: Callable[[], None] = lambda: None) -> Iterator[Finding]:

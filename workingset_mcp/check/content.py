@@ -4,10 +4,15 @@ import re
 from collections.abc import Iterator
 from datetime import timedelta
 
-from workingset_mcp.check.reading import Finding, Reading
+from workingset_mcp.check.reading import Finding, Reading, said
+from workingset_mcp.index.rows import ItemRow
+from workingset_mcp.lines import DONE_STATES, OPEN_STATES
 from workingset_mcp.markdown import Kind
 
-_PEOPLE = r"developers?|engineers?|programmers?|seats?|users?|licen[cs]es?|entwickler(?:innen)?|nutzer(?:innen)?"
+_PEOPLE = (
+    r"developers?|engineers?|programmers?|seats?|users?|licen[cs]es?"
+    r"|entwickler(?:innen)?|nutzer(?:innen)?"
+)
 _FIGURE = re.compile(
     rf"(?<![\w.,/$€£#%-])(\d{{1,3}}(?:[,.]\d{{3}})+|\d{{1,6}})(?:\s?[-–]\s?(\d{{1,6}}))?\+?"
     rf"(?:\s+(?!and\b|or\b|of\b|to\b|in\b)[A-Za-zÄÖÜäöüß-]{{2,20}}){{0,2}}?\s+({_PEOPLE})\b",
@@ -67,10 +72,9 @@ def status_dates(reading: Reading) -> Iterator[Finding]:
             yield Finding(*where, f"status {heading!r} is dated ahead", "correct its date")
         elif len(row.status.date) == 10 and not row.status.time:
             if row.status.date in days:
-                yield Finding(
-                    *where, f"a second status of {row.status.date} (also {days[row.status.date]}), neither with a time",
-                    "add the time behind the date",
-                )  # fmt: skip
+                also = f"(also {days[row.status.date]})"
+                what = f"a second status of {row.status.date} {also}, neither with a time"
+                yield Finding(*where, what, "add the time behind the date")
             days[row.status.date] = f"{row.note.path}:{row.status.line}"
 
 
@@ -79,16 +83,24 @@ def open_and_done(reading: Reading) -> Iterator[Finding]:
 
     Done in an older note and open in a newer one is a list that comes again, not a contradiction.
     """
-    dates = {note.path: note.date for note in reading.notes}
-    for one in reading.materials.open_items:
-        path, _, line = one.sources[0].rpartition(":")
-        opened = one.item.date or dates.get(path, "")
-        for done in one.done_in:
-            closed = dates.get(done.rpartition(":")[0], "")
+    tasks = [row for row in reading.items if row.item.kind == "task"]
+    done: dict[str, list[ItemRow]] = {}
+    for row in tasks:
+        if row.item.state in DONE_STATES:
+            done.setdefault(said(row.item.text), []).append(row)
+    told: set[str] = set()
+    for row in tasks:
+        text, opened = said(row.item.text), reading.day_of_item(row)
+        if row.item.state not in OPEN_STATES or text in told:
+            continue
+        for other in done.get(text, ()):
+            closed = other.note.date
             if opened and closed and closed < opened:
                 continue
-            what = f"open here, done in {done}: {one.item.text[:80]}"
-            yield Finding(path, int(line), what, "tick or remove one of them")
+            told.add(text)
+            where = f"{other.note.path}:{other.item.line}"
+            what = f"open here, done in {where}: {row.item.text[:80]}"
+            yield Finding(row.note.path, row.item.line, what, "tick or remove one of them")
             break
 
 

@@ -38,7 +38,7 @@ def dead(reading: Reading) -> Iterator[Finding]:
 
 
 def _uses_wiki_links(reading: Reading, names: frozenset[str]) -> bool:
-    """Whether any wiki link of the branch leads somewhere: else `[[…]]` means something else here."""
+    """Whether any wiki link of the branch leads somewhere: else `[[…]]` means another thing."""
     return any(
         _is_named(found[1].strip().rstrip("\\"), names)
         for outline in reading.outlines.values()
@@ -51,9 +51,9 @@ def _dead_targets(
 ) -> Iterator[str]:
     for found in _LINK.finditer(line):
         target = unquote(found[1].partition("#")[0].partition("?")[0])
-        if target and not _SCHEME.match(target) and target.lower().endswith(NOTE_SUFFIXES):
-            if not _exists(workspace, path, target):
-                yield target
+        is_note = not _SCHEME.match(target) and target.lower().endswith(NOTE_SUFFIXES)
+        if target and is_note and not _exists(workspace, path, target):
+            yield target
     for found in _WIKI.finditer(line):
         target = found[1].strip().rstrip("\\")
         suffix = PurePosixPath(target).suffix.lower()

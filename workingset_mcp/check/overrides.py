@@ -1,23 +1,23 @@
-"""Rules on what a person curates: overrides and written briefs."""
+"""Rules on overrides, which a person curates."""
 
 import re
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 
-from workingset_mcp.budget import LEAST_BRIEF_BUDGET
-from workingset_mcp.check.reading import Finding, Reading
+from workingset_mcp.check.reading import Finding, Reading, said
 from workingset_mcp.dates import find_dates
 from workingset_mcp.days import days_before
-from workingset_mcp.lines import folded
 from workingset_mcp.markdown import Kind, outline_of
 from workingset_mcp.words import URGENT
-from workingset_mcp.workspace import brief_text
 
 OLD_DAYS = 30
 HISTORICAL_DAYS = 42
+_BRACKETS = re.compile(r"^\W*\*{0,2}\[[^\]]*\]\*{0,2}")
+_BLOCKER_LABEL = re.compile(r"^\W*(?:blockers?|blocked(?: by| on)?)\s*:\s*")
 _DONE_BOX = re.compile(r"^[ \t>]*(?:[-*+]|\d+[.)])[ \t]+\[[xX]\]")
 _HISTORICAL = re.compile(
-    r"\b(?:completed|resolved|was (?:done|closed|fixed|decided|moved|agreed|approved|signed|delivered)"
+    r"\b(?:completed|resolved"
+    r"|was (?:done|closed|fixed|decided|moved|agreed|approved|signed|delivered)"
     r"|were (?:done|closed|fixed|moved|delivered)|used to be|no longer|formerly|previously"
     r"|deferred\b.{0,60}\bnow|erledigt|abgeschlossen|nicht mehr|terminé|n'est plus|resuelto)\b",
     re.IGNORECASE,
@@ -36,24 +36,6 @@ def over_cap(reading: Reading) -> Iterator[Finding]:
             0,
             f"{size:,} bytes, over the cap of {cap:,}",
             f"cut {size - cap:,} bytes: it is injected nowhere",
-        )
-
-
-def stale_brief(reading: Reading) -> Iterator[Finding]:
-    """WS102: a `brief.md` that is not what the notes say now."""
-    workspace, name = reading.workspace, reading.name
-    file = workspace.vault.root / name / "brief.md"
-    try:
-        written = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        return
-    if "kind: workingset-brief" not in written[:1_000]:
-        return
-    path = file.relative_to(workspace.vault.root).as_posix()
-    budget = max(LEAST_BRIEF_BUDGET, workspace.settings.brief_budget)
-    if brief_text(workspace.brief(name, budget)) != written:
-        yield Finding(
-            path, 0, "differs from what the notes give now", f"workingset-mcp brief {name} --write"
         )
 
 
@@ -99,22 +81,32 @@ def missing_urgent(reading: Reading) -> Iterator[Finding]:
     if reading.own_override is None:
         return
     note, text = reading.own_override
-    day, inside = _day_of_override(reading), folded(text)
+    day, inside = _day_of_override(reading), said(text)
+    told: set[str] = set()
+    for path, line, words, item_day in _urgent(reading):
+        key = _key_of(words)
+        if key not in told and key not in inside and (not day or not item_day or item_day >= day):
+            told.add(key)
+            what = f"urgent and not in {note.path}: {words[:80]}"
+            yield Finding(path, line, what, "name it in the override")
+
+
+def _urgent(reading: Reading) -> Iterator[tuple[str, int, str, str]]:
+    """Open urgent items and labelled blockers: path, line, words, day."""
     for one in reading.materials.open_items:
-        if not URGENT.search(one.item.text):
-            continue
-        path, _, line = one.sources[0].rpartition(":")
-        item_day = one.item.date or next((n.date for n in reading.notes if n.path == path), "")
-        words = folded(re.sub(r"^\W*\*{0,2}\[[^\]]*\]\*{0,2}", "", one.item.text)).split(", owner")[
-            0
-        ]
-        if words[:60] not in inside and (not day or not item_day or item_day >= day):
-            yield Finding(
-                path,
-                int(line),
-                f"urgent and not in {note.path}: {one.item.text[:80]}",
-                "name it in the override",
-            )
+        if URGENT.search(one.item.text):
+            path, _, line = one.sources[0].rpartition(":")
+            dates = (note.date for note in reading.notes if note.path == path)
+            yield path, int(line), one.item.text, one.item.date or next(dates, "")
+    for row in reading.items:
+        if row.item.kind == "blocker":
+            yield row.note.path, row.item.line, row.item.text, reading.day_of_item(row)
+
+
+def _key_of(words: str) -> str:
+    """What an override must hold of an item: its words without label in front and owner behind."""
+    bare = _BLOCKER_LABEL.sub("", said(_BRACKETS.sub("", words)))
+    return bare.partition(", owner")[0].rstrip(" .!")[:60]
 
 
 def _why_historical(line: str, limit: str) -> str:

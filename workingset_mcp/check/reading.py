@@ -1,14 +1,17 @@
 """What the rules look at: a branch with its notes, read once."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 from workingset_mcp.brief import Materials
-from workingset_mcp.index.rows import NoteRow
+from workingset_mcp.index.rows import ItemRow, NoteRow
 from workingset_mcp.markdown import Outline, outline_of
 from workingset_mcp.workspace import Workspace
+
+_EMPHASIS = re.compile(r"[*`~]|(?<!\w)_+|_+(?!\w)")
 
 
 class Finding(NamedTuple):
@@ -37,6 +40,19 @@ class Reading:
         return self.materials.branch.notes
 
     @cached_property
+    def items(self) -> list[ItemRow]:
+        """What the lines of its notes say; templates, overrides and briefs say nothing."""
+        return [
+            row
+            for row in self.materials.branch.items
+            if row.note.kind == "note" and not row.note.template
+        ]
+
+    def day_of_item(self, row: ItemRow) -> str:
+        """The day of an item: its own, else that of its note."""
+        return row.item.date or row.note.date
+
+    @cached_property
     def outlines(self) -> dict[str, Outline]:
         """The structure of every note, by path."""
         with self.workspace.index.snapshot() as snapshot:
@@ -53,6 +69,11 @@ class Reading:
 
 
 def read_branches(workspace: Workspace) -> Iterator[Reading]:
-    """Every branch in turn."""
-    for number, name in enumerate(workspace.branches()):
+    """Every branch in turn; of a vault without notes its root."""
+    for number, name in enumerate(workspace.branches() or ["."]):
         yield Reading(workspace, name, workspace.materials(name), number == 0)
+
+
+def said(text: str) -> str:
+    """What a line says: without case, emphasis, and more blanks than one."""
+    return " ".join(_EMPHASIS.sub("", text).casefold().split())

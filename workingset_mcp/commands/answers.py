@@ -1,17 +1,23 @@
 """The answers agents get, for people and scripts: the same text."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import click
 
+from workingset_mcp.commands.ordered import search_in_order
 from workingset_mcp.commands.shared import (
     json_option,
     opened,
     print_answer,
     progress,
     vault_options,
+    writing,
 )
+from workingset_mcp.errors import VaultError
+from workingset_mcp.files import write_atomically
+from workingset_mcp.note import BRIEF_KIND
 from workingset_mcp.workspace import Workspace, brief_text
 
 
@@ -38,10 +44,20 @@ def brief(
     """Print the brief of BRANCH, or the overview of the vault."""
     if (write or out) and not (branch or every):
         raise click.UsageError("Say which brief to write: BRANCH, or --all.")
+    if branch and every:
+        raise click.UsageError("Give BRANCH or --all, not both.")
+    if write and out:
+        raise click.UsageError("Give --write or --out, not both.")
     with opened(vault, index_dir, max_answer_bytes=max_bytes) as workspace:
         if write or out:
-            names = workspace.branches() if every else [branch or ""]
-            _write_briefs(workspace, names, budget, out, as_json=as_json)
+            names = workspace.branches() if every else [workspace.branch_named(branch or "")]
+            written = (
+                _written_to(workspace, names, budget, out)
+                if out
+                else _written_beside_notes(workspace, names, budget)
+            )
+            text = "".join(f"{path}\n" for path in written) or "nothing changed\n"
+            print_answer("brief", text, as_json=as_json, written=written)
             return
         answers = [
             workspace.brief(name, budget) for name in (workspace.branches() if every else [branch])
@@ -57,21 +73,48 @@ def brief(
     print_answer("brief", "\n".join(bodies), as_json=as_json, headers=headers)
 
 
-def _write_briefs(
-    workspace: Workspace, names: list[str], budget: int | None, out: Path | None, *, as_json: bool
-) -> None:
-    """Write briefs with a progress bar on a terminal; say which changed."""
+def _written_to(workspace: Workspace, names: list[str], budget: int | None, out: Path) -> list[str]:
+    """Write the briefs into one file, where its text differs."""
+    text = "\n".join(brief_text(workspace.brief(name, budget)) for name in names)
+    with suppress(OSError, UnicodeDecodeError):
+        if out.read_bytes().decode("utf-8") == text:
+            return []
+    with writing(out):
+        write_atomically(out, text)
+    return [out.name]
+
+
+def _written_beside_notes(workspace: Workspace, names: list[str], budget: int | None) -> list[str]:
+    """Write `brief.md` of each branch; which changed. A person's own file is left as it is."""
     written = []
     with progress("writing briefs", len(names)) as advance:
         for name in names:
-            file, changed = workspace.write_brief(name, budget, out)
-            if changed:
-                written.append(
-                    out.name if out else file.relative_to(workspace.vault.root).as_posix()
+            file = workspace.vault.root / name / "brief.md"
+            path = file.relative_to(workspace.vault.root).as_posix()
+            if _is_a_persons(file) and len(names) == 1:
+                raise VaultError(
+                    f"{path} was not written by this command: it is left as it is.",
+                    "Rename it, or give --out FILE.",
                 )
+            if _is_a_persons(file):
+                click.echo(f"note: {path} was not written by this command: left as it is", err=True)
+            else:
+                with writing(file):
+                    changed = workspace.write_brief(name, budget)[1]
+                if changed:
+                    written.append(path)
             advance()
-    text = "".join(f"{path}\n" for path in written) or "nothing changed\n"
-    print_answer("brief", text, as_json=as_json, written=written)
+    return written
+
+
+def _is_a_persons(file: Path) -> bool:
+    """Whether a `brief.md` stands there that carries no mark of ours."""
+    try:
+        return f"kind: {BRIEF_KIND}".encode() not in file.read_bytes()[:2_000]
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
 
 
 @click.command()
@@ -79,19 +122,22 @@ def _write_briefs(
 @click.argument("query")
 @click.option("--also", multiple=True, help="Another word a note might use (may be repeated).")
 @click.option("--branch", help="Only this branch.")
+@click.option("--boost", help="A branch whose passages weigh 1.5 times as much.")
+@click.option("--top", type=click.IntRange(min=1), help="Most sections that passages come from.")
 @click.option("--since", help="Only notes dated from this day on.")
 @click.option("--until", help="Only notes dated up to this day.")
 @click.option("--budget", type=int, help="Most tokens (default 2000).")
 @json_option
 def search(
-    vault: Path | None, index_dir: str | None, query: str, also: tuple[str, ...], branch: str | None,
-    since: str | None, until: str | None, budget: int | None, as_json: bool,
+    vault: Path | None, index_dir: str | None, query: str, boost: str | None, top: int | None,
+    as_json: bool, **asked: Any,
 ) -> None:  # fmt: skip
     """Find passages for QUERY."""
     with opened(vault, index_dir) as workspace:
-        text = workspace.search(
-            query, also=also, budget=budget, branch=branch, since=since, until=until
-        )
+        if boost or top:
+            text = search_in_order(workspace, query, boost=boost, top=top, **asked)
+        else:
+            text = workspace.search(query, **asked)
     print_answer(
         "search", text, as_json=as_json, found=" · nothing found · " not in text.partition("\n")[0]
     )

@@ -103,10 +103,10 @@ def session_start(
 
     def printed(workspace: Workspace, name: str | None) -> str:
         if full and name:
-            return hooks.CLIENTS[client](hooks.full_text(workspace, name))
+            return f"{hooks.CLIENTS[client](hooks.full_text(workspace, name))}\n"
         return hooks.session_start(workspace, name, max_bytes, client)
 
-    _run_hook(vault, index_dir, branch, printed)
+    _run_hook(vault, index_dir, branch, printed, whole=full)
 
 
 @hook.command(name="pre-compact")
@@ -116,8 +116,11 @@ def pre_compact(vault: Path | None, index_dir: str | None, client: str, branch: 
     """Print what a compaction should keep, for the one client that reads it."""
     from workingset_mcp import hook as hooks
 
+    def printed(workspace: Workspace, name: str | None) -> str:
+        return "".join(f"{line}\n" for line in hooks.keep_lines(workspace, name))
+
     if client == "claude":
-        _run_hook(vault, index_dir, branch, lambda ws, name: "\n".join(hooks.keep_lines(ws, name)))
+        _run_hook(vault, index_dir, branch, printed)
 
 
 def _run_hook(
@@ -125,18 +128,18 @@ def _run_hook(
     index_dir: str | None,
     branch: str | None,
     printed: Callable[[Workspace, str | None], str],
+    *,
+    whole: bool = False,
 ) -> None:
     """Never stop a session: whatever fails is one line on stderr, but an override over its cap."""
-    from workingset_mcp import hook as hooks
+    from workingset_mcp.commands import asked
 
     try:
-        payload = hooks.read_payload(
-            b"" if sys.stdin.isatty() else sys.stdin.buffer.read(1_000_000)
-        )
+        payload = asked.read_payload(_standard_input(asked.MOST_PAYLOAD_BYTES))
         root = vault or settings_home(Path(payload.cwd) if payload.cwd else Path.cwd())
         settings = load_settings(root, {"index_dir": index_dir})
-        name = hooks.branch_for(Vault(root, settings), branch, payload)
-        workspace = hooks.opened_for_hook(root, settings, name)
+        name = asked.branch_for(Vault(root, settings), branch, payload)
+        workspace = asked.opened_for_hook(root, settings, name, whole=whole)
         try:
             text = printed(workspace, name)
         finally:
@@ -145,10 +148,16 @@ def _run_hook(
         click.echo(f"Error: {error}", err=True)
         click.get_current_context().exit(1)
     except Exception as error:  # noqa: BLE001  # a hook must not stop the session it serves
-        click.echo(f"workingset hook: {error}", err=True)
+        click.echo(f"workingset hook: {' '.join(str(error).split())}", err=True)
         return
-    if text:
-        click.echo(text)
+    click.echo(text, nl=False)
+
+
+def _standard_input(most_bytes: int) -> bytes:
+    """What the client sends; nothing where it gave no standard input, or a person types."""
+    if sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
+        return b""
+    return sys.stdin.buffer.read(most_bytes)
 
 
 @click.command()

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from workingset_mcp.errors import VaultError
 from workingset_mcp.settings import load_settings, settings_home
 from workingset_mcp.workspace import Workspace
 
@@ -49,6 +50,19 @@ def opened(
         yield workspace
     finally:
         workspace.close()
+
+
+@contextmanager
+def writing(file: Path) -> Iterator[None]:
+    """Says in one line when a file cannot be written. Raises VaultError."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise VaultError(
+            f"{file.name} cannot be written: {reason}.",
+            "Check the folder, its permissions and its disk.",
+        ) from None
 
 
 def build_index(workspace: Workspace) -> None:

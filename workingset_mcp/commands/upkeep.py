@@ -2,6 +2,7 @@
 
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,9 +13,14 @@ from workingset_mcp.commands.shared import (
     print_answer,
     progress,
     vault_options,
+    writing,
 )
+from workingset_mcp.errors import VaultError
 from workingset_mcp.files import write_atomically
 from workingset_mcp.settings import load_settings, settings_home
+
+if TYPE_CHECKING:
+    from workingset_mcp.check import Finding
 
 
 @click.command()
@@ -42,9 +48,11 @@ def index(vault: Path | None, index_dir: str | None, full: bool, as_json: bool) 
 @vault_options
 @json_option
 def status(vault: Path | None, index_dir: str | None, as_json: bool) -> None:
-    """Say what is indexed, left out and remarked, and how fresh it is."""
+    """Say what is indexed, left out and remarked, how fresh it is, and how dates read."""
+    from workingset_mcp.commands.state import facts_of
+
     with opened(vault, index_dir, build=False) as workspace:
-        facts = workspace.status()
+        facts = facts_of(workspace)
     lines = [
         f"{name.replace('_', ' ')}: {value}"
         for name, value in facts.items()
@@ -93,7 +101,8 @@ def measure(
                 rows += measuring.measure(workspace, [name], budget)
                 advance()
         if page:
-            write_atomically(page, measuring.as_page(rows, workspace.vault.name, overhead))
+            with writing(page):
+                write_atomically(page, measuring.as_page(rows, workspace.vault.name, overhead))
     text = measuring.as_table(rows, overhead) if rows else "no branch matches\n"
     print_answer(
         "measure", text, as_json=as_json, found=bool(rows), **measuring.as_data(rows, overhead)
@@ -118,20 +127,28 @@ def check(vault: Path | None, index_dir: str | None, shape: str, strict: bool) -
             "check", "", as_json=True, findings=[finding._asdict() for finding in findings]
         )
     for finding in findings if shape != "json" else ():
-        place = f"{finding.path}:{finding.line}" if finding.line else finding.path
         if shape == "github":
-            line = f",line={finding.line}" if finding.line else ""
-            text = f"{finding.message}. {finding.fix}".replace("%", "%25").replace("\n", "%0A")
-            click.echo(
-                f"::{finding.severity} file={finding.path}{line},title={finding.code}::{text}"
-            )
+            click.echo(_annotation(finding))
         else:
+            place = f"{finding.path}:{finding.line}" if finding.line else finding.path
             click.echo(f"{place}: {finding.code} {finding.severity}: {finding.message}")
             click.echo(f"    why: {why[finding.code]}; fix: {finding.fix}")
     errors = sum(finding.severity == "error" for finding in findings)
     click.echo(f"{errors} errors, {len(findings) - errors} warnings", err=True)
     if errors or (strict and findings):
         click.get_current_context().exit(1)
+
+
+def _annotation(finding: "Finding") -> str:
+    """A finding as GitHub's runner reads it: in a property `:` and `,` are signs too."""
+
+    def plain(text: str) -> str:
+        return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+    file = plain(finding.path).replace(":", "%3A").replace(",", "%2C")
+    line = f",line={finding.line}" if finding.line else ""
+    text = plain(f"{finding.message}. {finding.fix}")
+    return f"::{finding.severity} file={file}{line},title={finding.code}::{text}"
 
 
 @click.command()
@@ -144,17 +161,21 @@ def compact(file: Path, keep: int, apply_: bool) -> None:
     """Move older STATUS blocks of a long note FILE into its archive, byte for byte."""
     from workingset_mcp import compact as compacting
 
-    settings = load_settings(settings_home(file.resolve().parent))
+    file = file.resolve()
+    settings = load_settings(settings_home(file.parent))
     archive = compacting.archive_of(file)
     before = archive.read_bytes() if archive.exists() else b""
-    planned = compacting.plan_compaction(file.read_bytes(), before, archive.name, settings, keep)
+    raw = file.read_bytes()
+    planned = compacting.plan_compaction(raw, before, archive.name, settings, keep)
     if not planned.moved:
-        click.echo(
-            f"nothing to move: {planned.tokens_before:,} tokens, over {compacting.LEAST_TOKENS:,} counts"
-        )
+        least = f"{compacting.LEAST_TOKENS:,}"
+        click.echo(f"nothing to move: {planned.tokens_before:,} tokens, over {least} counts")
         return
     if apply_:
-        compacting.apply_compaction(file, planned)
+        if file.read_bytes() != raw:
+            raise VaultError(f"{file.name} changed meanwhile.", "Nothing was moved: run it again.")
+        with writing(file):
+            compacting.apply_compaction(file, planned)
     verb = "moved" if apply_ else "would move"
     click.echo(f"{verb} {len(planned.moved)} status blocks to {archive.name}:")
     click.echo("".join(f"  {heading}\n" for heading in planned.moved), nl=False)

@@ -35,6 +35,6 @@ def remove_unused(base: Path, keep: str) -> None:
     oldest = time.time() - UNUSED_DAYS * 86_400
     with suppress(OSError):
         for folder in base.iterdir():
-            if folder.name != keep and folder.is_dir() and folder.stat().st_mtime < oldest:
-                if (folder / FILE_NAME).exists():
-                    shutil.rmtree(folder, ignore_errors=True)
+            unused = folder.name != keep and folder.is_dir() and folder.stat().st_mtime < oldest
+            if unused and (folder / FILE_NAME).exists():
+                shutil.rmtree(folder, ignore_errors=True)

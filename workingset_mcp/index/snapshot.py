@@ -162,20 +162,20 @@ class Snapshot:
         known = notes or self.notes_by_id({row[0] for row in rows})
         return [
             ItemRow(
-                known[row[0]],
+                known[note_id],
                 Item(
-                    row[1],
-                    row[2],
-                    row[3],
-                    row[4],
-                    row[5],
-                    tuple(row[6].split("\n")) if row[6] else (),
-                    row[7],
-                    row[8],
-                ),  # fmt: skip
+                    line,
+                    kind,
+                    text,
+                    form,
+                    state,
+                    tuple(owners.split("\n")) if owners else (),
+                    due,
+                    date,
+                ),
             )
-            for row in rows
-            if row[0] in known
+            for note_id, line, kind, text, form, state, owners, due, date in rows
+            if note_id in known
         ]
 
     def statuses(

@@ -145,10 +145,8 @@ def _passage(
         return None
     costs = [_cost(unit.text) for unit in units]
     whole = tier.whole_tokens * (0.7 if tight else 1.0)
-    if sum(costs) <= min(whole, room):
-        chosen = list(range(len(units)))
-    else:
-        chosen = _windows(units, costs, tier, room, finders)
+    every = sum(costs) <= min(whole, room)
+    chosen = [*range(len(units))] if every else _windows(units, costs, tier, room, finders)
     if not chosen:
         units, chosen = _beginning(units, finders, room)
     runs = tuple(_runs(units, chosen))

@@ -157,10 +157,9 @@ def _concepts(text: str, weight: float, *, keep_stop_words: bool) -> Iterator[Co
 
 def _token_concepts(token: str, weight: float, *, keep_stop_words: bool) -> Iterator[Concept]:
     bare = token.strip(_OUTER)
+    literal = ""
     if _SYMBOLS.search(token):  # `C++`, `.NET`: the symbols are part of the name
         literal = fold(token.strip("\"“”'’(),;:!?[]{}").rstrip("."))
-    else:
-        literal = ""
     bare = _ELISION.sub("", _CLITIC.sub("", bare)) or bare
     words = words_of(fold(bare))
     if not words or (_NEGATION.match(bare) and not keep_stop_words):

@@ -11,9 +11,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from rapidfuzz import process
-from rapidfuzz.distance import JaroWinkler
-
 from workingset_mcp.dates import date_words
 from workingset_mcp.index import Snapshot, Stemmer
 from workingset_mcp.index.rows import CJK_RUN, NoteRow, SectionRow
@@ -211,7 +208,8 @@ def _rerank(
     dated = any(value in (note.date, section.date) for value in query.dates)
     score = (
         base + 0.5 * covered / total + 0.25 * near + exact_weight * exact / total
-        + (own_weight * own / typed if 0 < typed < total else 0.0) + 0.5 * dated - (0.3 if len(body) < SHORT_CHARACTERS else 0.0)
+        + (own_weight * own / typed if 0 < typed < total else 0.0)
+        + 0.5 * dated - (0.3 if len(body) < SHORT_CHARACTERS else 0.0)
     )  # fmt: skip
     return Ranked(section, note, score, max(own / typed if typed else 0.0, covered / total))
 
@@ -313,6 +311,9 @@ def _is_weak(ranked: Sequence[Ranked], weighed: Sequence[Weighed]) -> bool:
 
 def _nearest(one: Weighed, snapshot: Snapshot, stemmer: Stemmer, limits: Filter) -> tuple[str, ...]:
     """Words that do occur within the limits and look like an absent one."""
+    from rapidfuzz import process  # 35 ms, for a word that no note holds
+    from rapidfuzz.distance import JaroWinkler
+
     word = one.concept.words[0]
     if len(word) < 3:
         return ()

@@ -1,0 +1,108 @@
+"""One real server process for each protocol era, over real pipes, for all tests in this folder."""
+
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from conftest import write_vault
+from mcp.client import Client
+from mcp.client.session import IncomingMessage
+from mcp.client.stdio import StdioServerParameters
+from mcp_types import ResourceListChangedNotification, ResourceUpdatedNotification
+
+ERAS = {"auto": "2026-07-28", "legacy": "2025-11-25"}
+NOTES = """\
+=== cust/acme/context/index.md
+# Acme
+
+## STATUS (2026-06-15)
+
+The pilot waits for a signature.
+
+- [ ] Send the contract, Owner: Ruben Castellano, Due: 2026-06-19
+=== cust/acme/context/call notes.md
+---
+date: 2026-06-10
+---
+# Call\r\n\r\nThe account number is AC-4471.\r
+=== cust/acme-labs/index.md
+# Acme Labs
+
+Decision: the Quillfish tank moves in July.
+=== wiki/on-call.md
+# On call
+
+Monday to Sunday, hand-over at ten. Størmer keeps the list.
+"""
+MANY = [f"day-{number:03}" for number in range(110)]  # more than two pages, more than is completed
+
+
+class Told(NamedTuple):
+    """What a client of either era was told since it connected, in order."""
+
+    messages: list[IncomingMessage]
+
+    def updated(self) -> list[str]:
+        """The URIs that were said to have changed."""
+        return [m.params.uri for m in self.messages if isinstance(m, ResourceUpdatedNotification)]
+
+    def lists_changed(self) -> int:
+        """How often the list of resources was said to have changed."""
+        return sum(isinstance(m, ResourceListChangedNotification) for m in self.messages)
+
+    async def hear(self, message: IncomingMessage) -> None:
+        """Keep a message: the handler of a client."""
+        self.messages.append(message)
+
+
+class Served(NamedTuple):
+    """A vault, a client connected to its server, and what the client was told."""
+
+    vault: Path
+    client: Client
+    told: Told
+
+
+def program(vault: Path, folder: Path, *options: str) -> list[str]:
+    """The command line of a server over `vault`, with its index in `folder`."""
+    index = ["--index-dir", str(folder / "index")]
+    return [
+        sys.executable,
+        "-m",
+        "workingset_mcp",
+        "serve",
+        "--vault",
+        str(vault),
+        *index,
+        *options,
+    ]
+
+
+def over_stdio(vault: Path, folder: Path, era: str, told: Told) -> Client:
+    """A client that starts its own server process."""
+    command, *arguments = program(vault, folder)
+    server = StdioServerParameters(command=command, args=arguments)
+    return Client(server, mode=era, message_handler=told.hear)
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="session", params=list(ERAS))
+async def served(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    anyio_backend: str,
+) -> AsyncIterator[Served]:
+    folder = tmp_path_factory.mktemp("served")
+    (folder / "vault").mkdir()
+    days = "".join(f"=== {name}/index.md\n# {name}\n" for name in MANY)
+    vault = write_vault(folder / "vault", NOTES + days)
+    told = Told([])
+    async with over_stdio(vault, folder, request.param, told) as client:
+        assert client.protocol_version == ERAS[request.param]
+        yield Served(vault, client, told)

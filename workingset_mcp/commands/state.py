@@ -1,0 +1,65 @@
+"""What `status` says: the state of the index beside the disk, and the date order a vault suggests.
+
+Only looks: nothing is indexed by asking. Not here: how it is printed (`upkeep`).
+"""
+
+import re
+from collections import Counter
+from typing import Any
+
+from workingset_mcp.answer import counted
+from workingset_mcp.freshness import plan_changes
+from workingset_mcp.workspace import Workspace
+
+_NUMBERS = re.compile(r"(?<![\d/-])(\d{1,2})([/-])(\d{1,2})\2(?:\d{4}|\d{2})(?![\d/-])")
+
+
+def facts_of(workspace: Workspace) -> dict[str, Any]:
+    """The facts of a workspace; an index that is behind the disk is not called current."""
+    facts = workspace.status()
+    differing = _differing(workspace)
+    if differing and facts["state"] == "index current":
+        verb = "differs" if differing == 1 else "differ"
+        facts["state"] = f"index behind: {counted(differing, 'note')} {verb}"
+    order = _date_order(workspace)
+    if order:
+        facts["date_order"] = order
+    return facts
+
+
+def _differing(workspace: Workspace) -> int:
+    """How many notes were added, changed or removed since they were indexed."""
+    with workspace.index.snapshot() as snapshot:
+        known = snapshot.known()
+    changes = plan_changes(workspace.vault.walk().files, known)
+    return len(changes.added) + len(changes.modified) + len(changes.removed)
+
+
+def _date_order(workspace: Workspace) -> str:
+    """What the dates that read only one way suggest for those that read two ways."""
+    if workspace.settings.date_order:
+        return f"{workspace.settings.date_order} (set)"
+    with workspace.index.snapshot() as snapshot:
+        headings = [row.status.heading for row in snapshot.statuses()]
+        headings += [note.title for note in snapshot.notes()]
+    votes = Counter(
+        _reading(int(found[1]), int(found[3]))
+        for heading in headings
+        for found in _NUMBERS.finditer(heading)
+    )
+    if not votes["two ways"]:
+        return ""
+    waiting = f"{votes['two ways']} of the dates in headings read two ways"
+    if votes["dmy"] == votes["mdy"]:
+        return f"{waiting}; set date_order to dmy or mdy"
+    order, other = ("dmy", "mdy") if votes["dmy"] > votes["mdy"] else ("mdy", "dmy")
+    seen = f"{votes[order]} read only {order}, {votes[other]} only {other}"
+    return f'{waiting}; {seen}: set date_order = "{order}"'
+
+
+def _reading(first: int, second: int) -> str:
+    if first == second or not (0 < first < 32 and 0 < second < 32):
+        return "either"
+    if first > 12:
+        return "dmy"
+    return "mdy" if second > 12 else "two ways"
