@@ -616,3 +616,14 @@ def test_a_section_is_dated_by_the_deepest_full_date_of_its_headings_else_a_mont
     headings: tuple[str, ...], date: str
 ) -> None:
     assert section_date(headings) == date
+
+
+def test_merging_the_word_index_never_waits_for_a_reader(tmp_path: Path) -> None:
+    with closing(Index(tmp_path / "index")) as index:
+        index.apply([parsed("a.md", "# A\n\nword\n")])
+        with index.snapshot() as snapshot:
+            assert snapshot.note_count() == 1
+            index.apply([parsed("b.md", "# B\n\nword\n")])
+            started = time.monotonic()
+            index.settle()  # a reader that then saves counts would wait for it in turn
+            assert time.monotonic() - started < 2

@@ -33,7 +33,7 @@ from workingset_mcp.settings import SETTINGS_FILE, Settings
 
 NOTE_SUFFIXES = (".md", ".markdown", ".mdx")
 MOST_NOTE_BYTES = 64_000_000
-MOST_PATH_CHARACTERS = 1_000
+MOST_PATH_CHARACTERS = 4_096
 _LINES_BEHIND = re.compile(r"^(?P<path>.+?):(?P<lines>\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*)$")
 _DRIVE = re.compile(r"^[A-Za-z]:")
 

@@ -185,7 +185,8 @@ class Workspace(Opened):
             raise self._gone(found) from None
         except OSError as error:
             raise NoteNotFound(
-                f"{found} cannot be read: {error.strerror}.", "Check its permissions."
+                f"{found} cannot be read: {error.strerror or 'no plain file'}.",
+                "Check its permissions.",
             ) from None
         text, remarks = decode(raw)
         ended = line_ends_kept(text)

@@ -628,15 +628,17 @@ def test_a_fence_that_a_note_never_closes_does_not_swallow_the_rest_of_the_brief
 
 def fence_left_open(lines: list[str]) -> str:
     """The fence that is open at the end of these lines, as CommonMark reads them outside lists."""
-    opened = ""
+    opened, quoted = "", False
     for line in lines:
+        if opened and quoted and not line.lstrip().startswith(">"):
+            opened = ""  # the quote has ended, and its code with it
         bare = re.sub(r"^(?: {0,3}> ?)* {0,3}", "", line)
         matched = re.match(r"(`{3,}(?=[^`]*$)|~{3,})", bare)
         if opened:
             if matched and bare.startswith(opened) and not bare.strip(f"{opened[0]} \t"):
                 opened = ""
         elif matched:
-            opened = matched[1]
+            opened, quoted = matched[1], line.lstrip().startswith(">")
     return opened
 
 

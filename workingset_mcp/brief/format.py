@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import yaml
 
-from workingset_mcp.answer import marked_line, quoted_block, source_mark
+from workingset_mcp.answer import counted, marked_line, quoted_block, source_mark
 from workingset_mcp.brief.materials import Materials, Sourced
 from workingset_mcp.brief.newest import line_ranges, newest_notes
 from workingset_mcp.brief.room import Rendered, Room
@@ -73,7 +73,7 @@ def _newest(room: Room) -> Rendered:
     left: tuple[str, ...] = ()
     if lines:
         plural = "s" if units != 1 else ""
-        left = (f"- {lines} lines of the newest note{plural}: open_source_file(path=…)",)
+        left = (f"- {counted(lines, 'line')} of the newest note{plural}: open_source_file(path=…)",)
     return Rendered(text, left)
 
 

@@ -128,10 +128,13 @@ class Index:
             self._writer.execute("COMMIT")
 
     def settle(self) -> None:
-        """Merge the word index after a full build: faster queries, smaller file."""
+        """Merge the word index after a full build: faster queries, smaller file.
+
+        The log is copied back without waiting for readers: one of them may wait for the write lock.
+        """
         with self._write_lock, suppress(sqlite3.OperationalError):
             self._writer.execute("INSERT INTO fts(fts) VALUES ('optimize')")
-            self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            self._writer.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def mark_complete(self, *, complete: bool) -> None:
         """Remember whether the whole vault has been indexed once."""
