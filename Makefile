@@ -18,7 +18,7 @@ types: $(VENV)/installed-dev
 	$(BIN)/mypy
 
 unit: $(VENV)/installed-dev
-	PYTHONWARNDEFAULTENCODING=1 $(BIN)/coverage run -m pytest
+	PYTHONWARNDEFAULTENCODING=1 $(BIN)/coverage run -m pytest --numprocesses auto --dist worksteal
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 

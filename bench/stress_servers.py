@@ -13,6 +13,7 @@ import argparse
 import contextlib
 import random
 import re
+import signal
 import subprocess
 import tempfile
 import threading
@@ -87,8 +88,8 @@ class Client(threading.Thread):
                 self._call()
             except (EOFError, ValueError, OSError) as error:
                 if not self.stop.is_set():
-                    if self.server.process.poll() != -9:
-                        self.report.note("errors", f"the server ended by itself: {error}")
+                    if (code := self.server.process.wait(30)) != -signal.SIGKILL:
+                        self.report.note("errors", f"the server ended by itself, {code}: {error}")
                     self.server = self._new_server()
             except TimeoutError as error:
                 self.report.note("errors", str(error))

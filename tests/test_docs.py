@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from tool_reference import reference
 
 import workingset_mcp
 from workingset_mcp.cli import main
@@ -173,3 +174,7 @@ def test_every_client_has_its_page() -> None:
     from workingset_mcp.install import CLIENTS as known
 
     assert sorted(known) == CLIENTS
+
+
+def test_the_tool_reference_is_what_the_server_lists() -> None:
+    assert text_of("docs/tools.md") == reference(), "python tests/tool_reference.py writes it anew"

@@ -500,7 +500,7 @@ def test_a_passage_that_search_cuts_can_be_read_on(open_vault: OpenVault) -> Non
         ("", "not a path of a note"),
         ("   ", "not a path of a note"),
         ("a\0b.md", "not a path of a note"),
-        ("x" * 2_000 + ".md", "not a path of a note"),
+        ("x" * 5_000 + ".md", "not a path of a note"),
         ("\ud800.md", "not valid text"),
         ("../outside.md", "leads outside the vault"),
         ("cust/../../outside.md", "leads outside the vault"),

@@ -8,7 +8,7 @@ import gzip
 import math
 import re
 import threading
-from base64 import b64decode
+from binascii import a2b_base64
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
@@ -124,5 +124,5 @@ def _load() -> "Encoding":
     ranks: dict[bytes, int] = {}
     for line in gzip.decompress(packed).splitlines():
         token, _, rank = line.partition(b" ")
-        ranks[b64decode(token)] = int(rank)
+        ranks[a2b_base64(token)] = int(rank)
     return Encoding(name="o200k_base", pat_str=_PATTERN, mergeable_ranks=ranks, special_tokens={})

@@ -34,6 +34,7 @@ BRIEF_URI = "workingset://brief/"
 NOTE_URI = "workingset://note/"
 PAGE = 50
 MOST_COMPLETIONS = 100
+COMPLETION_WAIT_SECONDS = 3.0  # for the first build
 MOST_NOTES_TOLD = 500  # of one change
 _log = logging.getLogger(__name__)
 
@@ -97,13 +98,15 @@ def _listed_brief(branch: str, changed_ns: int) -> Resource:
 def add_completions(server: Server, workspace: Workspace) -> None:
     """Branch names and note paths, for templates and prompts."""
 
+    def known_names(kind: str) -> list[str]:
+        workspace.freshness.wait_until_built(COMPLETION_WAIT_SECONDS)
+        return workspace.known_branches() if kind == "branch" else workspace.known_paths()
+
     @server.completion()  # type: ignore[no-untyped-call,untyped-decorator]  # untyped in the SDK
     async def complete(_: Any, argument: Any, __: Any) -> Completion | None:
         if argument.name not in ("branch", "path"):
             return None
-        names = await anyio.to_thread.run_sync(
-            workspace.known_branches if argument.name == "branch" else workspace.known_paths
-        )
+        names = await anyio.to_thread.run_sync(known_names, argument.name)
         typed = argument.value.casefold()
         begins = [name for name in names if name.casefold().startswith(typed)]
         holds = [name for name in names if typed in name.casefold() and name not in begins]

@@ -73,6 +73,8 @@ def parse_query(
     _collect(text, 1.0, found, dates)
     own = len(found)
     for other in also:
+        if len(found) >= MOST_CONCEPTS:
+            break
         _collect(_clean(other), also_weight, found, dates)
     named = []
     lowered = f" {fold(text)} "

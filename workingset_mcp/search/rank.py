@@ -301,8 +301,8 @@ def _is_dated(concept: Concept, note: NoteRow, section: SectionRow) -> bool:
 
 def _is_weak(ranked: Sequence[Ranked], weighed: Sequence[Weighed]) -> bool:
     """Whether even the best section covers little of the question's own words."""
-    typed = [w for w in weighed if w.concept.own] or weighed
-    absent = sum(w.idf for w in typed if not w.frequency) / sum(w.idf for w in typed)
+    total = sum(w.idf for w in weighed)
+    absent = sum(w.idf for w in weighed if not w.frequency) / total
     best = ranked[0]
     covered = best.coverage * (1 - absent)
     lead = best.score - ranked[min(9, len(ranked) - 1)].score
