@@ -255,7 +255,12 @@ def serving(planted: Planted, work: Path, chosen: argparse.Namespace, report: Re
                 ):
                     call = {"name": tool, "arguments": arguments}
                     numbers[server.begin("tools/call", call)] = door
-            for number, answer in server.answers(numbers).items():
+            try:
+                answers = server.answers(numbers)
+            except EOFError:
+                report.note(f"{name}, server", "died", f"exit {server.process.wait(30)}")
+                answers = {}
+            for number, answer in answers.items():
                 text, is_error = server.text_of(answer)
                 found = asked.judged(numbers[number], text, is_error=is_error)
                 report.note(f"{name}, {numbers[number]}", *found)

@@ -72,9 +72,7 @@ def parse_query(
     dates: list[str] = []
     _collect(text, 1.0, found, dates)
     own = len(found)
-    for other in also:
-        if len(found) >= MOST_CONCEPTS:
-            break
+    for other in list(dict.fromkeys(also))[:MOST_CONCEPTS]:
         _collect(_clean(other), also_weight, found, dates)
     named = []
     lowered = f" {fold(text)} "
