@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 from asking import head
@@ -234,8 +235,8 @@ def serving(planted: Planted, work: Path, chosen: argparse.Namespace, report: Re
         "index filled with junk": junk,
         "disk full": lambda folder: fill_up(folder.parent),
     }  # fmt: skip
-    for name, happens in happenings.items():
-        place = work / f"serving-{name.replace(' ', '-')}"
+    for number_of_round, (name, happens) in product(range(chosen.rounds), happenings.items()):
+        place = work / f"serving-{number_of_round}-{name.replace(' ', '-')}"
         with small_disk(place, LARGE_DISK_KILOBYTES) as mounted:
             if not mounted and name == "disk full":
                 continue
@@ -259,6 +260,9 @@ def serving(planted: Planted, work: Path, chosen: argparse.Namespace, report: Re
                 answers = server.answers(numbers)
             except EOFError:
                 report.note(f"{name}, server", "died", f"exit {server.process.wait(30)}")
+                answers = {}
+            except TimeoutError as error:
+                report.note(f"{name}, server", "hangs", str(error))
                 answers = {}
             for number, answer in answers.items():
                 text, is_error = server.text_of(answer)
@@ -284,6 +288,7 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--notes", type=int, default=1_000)
     parser.add_argument("--pages", type=int, default=25, help="pages damaged, one at a time (25)")
+    parser.add_argument("--rounds", type=int, default=5, help="of what happens to a server (5)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--tmpfs-kilobytes", type=int, default=1_500)
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))

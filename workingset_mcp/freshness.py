@@ -194,8 +194,12 @@ class Freshness:
             self.stopping.wait(0.05)
 
     def wait_until_built(self, seconds: float = FIRST_BUILD_WAIT_SECONDS) -> bool:
-        """Wait for the first full build; False when it takes longer."""
-        return self.built.wait(seconds)
+        """Wait for the first full build; False when it takes longer, or the server ends."""
+        deadline = time.monotonic() + seconds
+        while not self.built.wait(0.1):
+            if self.stopping.is_set() or time.monotonic() >= deadline:
+                return False
+        return True
 
     def state_token(self) -> object:
         """A value that changes with the index: for keeping what was derived from it."""
@@ -278,7 +282,7 @@ class Freshness:
             self._known_version = None
             return
         for path in gone:
-            self._known[self.vault.branch_of(path)].pop(path, None)
+            self._known.get(self.vault.branch_of(path), {}).pop(path, None)
         fresh = [(p.note.path, Known(p.fingerprint, p.read_ns, p.digest)) for p in parsed]
         for path, known in [*touched, *fresh]:
             self._known.setdefault(self.vault.branch_of(path), {})[path] = known
