@@ -59,6 +59,27 @@ def one_after_the_other(asker: Asker, operations: int) -> None:
     print("\nedits: " + ", ".join(f"{name} {count:,}" for name, count in edits.most_common()))
 
 
+def calls_on_a_note(path: str, word: str) -> dict[str, Call]:
+    """A call of each kind whose answer may hold this note."""
+    return {
+        "brief": lambda w: w.brief(branch_of(path)),
+        "search": lambda w: w.search(word),
+        "items": lambda w: w.items("open"),
+        "open": lambda w: w.open(path),
+    }
+
+
+def calls_on_a_branch(branch: str, word: str) -> dict[str, Call]:
+    """A call of each kind whose scope is this branch, and a search of all."""
+    return {
+        "brief": lambda w: w.brief(branch),
+        "search": lambda w: w.search(word),
+        "search in a branch": lambda w: w.search(word, branch=branch),
+        "items": lambda w: w.items("open", branch=branch),
+        "full context": lambda w: w.full(branch),
+    }
+
+
 def while_a_thread_edits(asker: Asker, seconds: float) -> None:
     """Answers given while files change may hold what was true at some moment of the call."""
     writer = Writer(asker.planted, edited_notes(asker.planted)[:EDITED_NOTES])
@@ -66,12 +87,7 @@ def while_a_thread_edits(asker: Asker, seconds: float) -> None:
     until = time.perf_counter() + seconds
     while time.perf_counter() < until:
         path, word = asker.chance.choice(writer.paths), asker.chance.choice(SHARED_WORDS)
-        calls: dict[str, Call] = {
-            "brief": lambda w, path=path: w.brief(branch_of(path)),  # type: ignore[misc]
-            "search": lambda w, word=word: w.search(word),  # type: ignore[misc]
-            "items": lambda w: w.items("open"),
-            "open": lambda w, path=path: w.open(path),  # type: ignore[misc]
-        }
+        calls = calls_on_a_note(path, word)
         kind, client = asker.chance.choice(list(calls)), asker.client()
         started = time.perf_counter()
         text = asker.answer(kind, client, calls[kind]) or ""
@@ -141,15 +157,7 @@ def edited_in_the_middle(asker: Asker, times: int) -> None:
             planted._write(path, planted.text())  # whatever the time before left there
             before = (planted.root / path).read_text(encoding="utf-8")
             word = next(words_in(before.partition("send ")[2]))
-            calls: dict[str, Call] = {
-                "brief": lambda w, branch=branch: w.brief(branch),  # type: ignore[misc]
-                "search": lambda w, word=word: w.search(word),  # type: ignore[misc]
-                "search in a branch": (
-                    lambda w, word=word, branch=branch: w.search(word, branch=branch)  # type: ignore[misc]
-                ),
-                "items": lambda w, branch=branch: w.items("open", branch=branch),  # type: ignore[misc]
-                "full context": lambda w, branch=branch: w.full(branch),  # type: ignore[misc]
-            }
+            calls = calls_on_a_branch(branch, word)
             after = planted.text()
             with in_the_middle(first, partial(save, planted, other, path, after)):
                 text = asker.answer(kind, name, calls[kind]) or ""
@@ -208,12 +216,12 @@ def in_the_middle(
     edits, put = [edit], workspace._put
 
     def edited(*arguments: object) -> str:
-        text: str = put(*arguments)  # type: ignore[arg-type]
+        text: str = put(*arguments)
         if edits:
             (edits[0] if every_time else edits.pop())()
         return text
 
-    workspace._put = edited  # type: ignore[method-assign,assignment]
+    workspace._put = edited
     try:
         yield
     finally:
@@ -240,7 +248,7 @@ def step_clock(milliseconds: float) -> None:
     step, real = int(milliseconds * 1e6), vault_module.fingerprint_of
 
     def stepped(found: object) -> Fingerprint:
-        seen = real(found)  # type: ignore[arg-type]
+        seen = real(found)
         return seen._replace(
             mtime_ns=seen.mtime_ns // step * step + 123_457,
             ctime_ns=seen.ctime_ns // step * step + 123_457,

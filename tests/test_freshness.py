@@ -434,7 +434,7 @@ def random_edit(root: Path, dice: random.Random) -> None:
 @given(st.integers(0, 10**9))
 @hypothesis_settings(max_examples=12)
 def test_after_any_edits_and_partial_refreshes_the_index_is_as_if_built_anew(seed: int) -> None:
-    dice = random.Random(seed)  # noqa: S311  # edits, no secrets
+    dice = random.Random(seed)  # edits, no secrets
     with tempfile.TemporaryDirectory() as folder:
         root = write_vault(Path(folder) / "vault", VAULT)
         workspace = Workspace(root, Settings(index_dir=f"{folder}/index"))

@@ -927,7 +927,7 @@ def test_a_template_is_no_source_of_items(open_vault: OpenVault, path: str) -> N
 ACTION_HEADINGS = [
     ("# Call\n\n## Action items\n", True),
     ("# Call\n\n### Next steps:\n", True),
-    ("# Call\n\n## TODO\n", True),
+    ("# Call\n\n## TODO\n", True),  # a heading that people write
     ("# Call\n\n## Follow-up\n", True),
     ("# Call\n\n## ✅ Action points\n", True),
     ("# Call\n\n**Next steps**\n", True),
@@ -1801,7 +1801,7 @@ def test_recent_notes_and_all_else_do_not_depend_on_file_times(
     answers = set()
     root = make_vault(text)
     for seed in range(6):
-        draw = random.Random(seed)  # noqa: S311 -- file times, no secrets
+        draw = random.Random(seed)
         for file in root.rglob("*.md"):
             moment = draw.choice([0, 1_000_000_000, 1_781_600_000, 2_200_000_000]) + draw.random()
             os.utime(file, (moment, moment))

@@ -800,7 +800,7 @@ NEW_BLOCKER = (
 
 def tracker() -> str:
     """A long history, newest day first, every word of it invented: the same text every time."""
-    choose = random.Random(88)  # noqa: S311  # nothing secret: a text to read
+    choose = random.Random(88)
     who = ("Ebba Lind", "Odo Marsh", "Sunniva Aas", "Thorvald Brandt", "Gunvor Holm")
     what = ("the fenders", "the tide gauge", "berth 2", "the coal pier", "the north light")
     did = ("looked at", "measured", "painted", "ordered parts for", "wrote to the office about")
