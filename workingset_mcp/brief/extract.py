@@ -42,7 +42,6 @@ def read_materials(branch: Branch) -> Materials:
     _read_labels(items, dates, as_of, found)
     found.repeats = Repeats(sources)
     found.actions = _action_bullets(items, dates, as_of, today, found)
-    found.repeats = Repeats(sources)
     found.listed = set(_sources_shown(found))
     found.standing = standing_lines(items, in_order)
     found.topics = topics_of(in_order, branch)
