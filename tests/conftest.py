@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import hypothesis
 import pytest
 
+from workingset_mcp.budget import _load
 from workingset_mcp.lines import LABEL_KINDS, STANDING_KINDS
 from workingset_mcp.settings import Settings
 from workingset_mcp.workspace import Workspace
@@ -122,3 +123,8 @@ def open_vault(make_vault: MakeVault, tmp_path: Path) -> Iterator[OpenVault]:
     yield open_it
     for workspace in opened:
         workspace.close()
+
+
+def exact_tokens(text: str) -> int:
+    """Tokens counted straight with the table, pathological lines included."""
+    return len(_load().encode_ordinary(text))

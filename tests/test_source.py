@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from conftest import OpenVault, write_vault
+from conftest import OpenVault, exact_tokens, write_vault
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
-from search.test_pack import exact_tokens, read_answer
+from search.test_pack import read_answer
 
 from workingset_mcp.answer import Limits
 from workingset_mcp.errors import ArgumentError, NoteNotFound, PathRefused

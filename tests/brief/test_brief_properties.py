@@ -13,6 +13,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from conftest import exact_tokens
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -33,7 +34,6 @@ from brief.test_brief_kinds import (
     read_brief,
 )
 from workingset_mcp.answer import Limits
-from workingset_mcp.budget import _load
 from workingset_mcp.settings import Settings
 from workingset_mcp.workspace import Workspace, brief_text
 
@@ -244,10 +244,6 @@ def holds(stands: str, shown: str, alike: Callable[[str], str]) -> bool:
     """Whether a line holds a text, with its comments or without them."""
     bare = re.sub(r"<!--.*?(?:-->|$)|%%.*?(?:%%|$)", "", stands)
     return any(alike(shown) in alike(line) for line in (stands, bare))
-
-
-def exact_tokens(text: str) -> int:
-    return len(_load().encode_ordinary(text))
 
 
 # -- the properties --------------------------------------------------------------------------------

@@ -20,12 +20,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import OpenVault
+from conftest import OpenVault, exact_tokens
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from workingset_mcp.answer import Limits
-from workingset_mcp.budget import _load
 from workingset_mcp.demo import example_vault
 from workingset_mcp.errors import ArgumentError
 from workingset_mcp.settings import Settings
@@ -160,10 +159,6 @@ def arguments_in(line: str) -> dict[str, Any]:
     call = ast.parse(printed[0], mode="eval").body
     assert isinstance(call, ast.Call)
     return {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
-
-
-def exact_tokens(text: str) -> int:
-    return len(_load().encode_ordinary(text))
 
 
 def pages_of(

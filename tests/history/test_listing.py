@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import OpenVault
+from conftest import OpenVault, exact_tokens
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from mcp.client import Client
 
-from history.test_full_context import exact_tokens
 from workingset_mcp.answer import Limits
 from workingset_mcp.demo import example_vault
 from workingset_mcp.errors import ArgumentError, BranchNotFound

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from conftest import OpenVault
+from conftest import OpenVault, exact_tokens
 from hypothesis import given
 from hypothesis import strategies as st
 
 from workingset_mcp.answer import fenced
-from workingset_mcp.budget import _load
 
 _HEADER = re.compile(
     r"\[workingset\] search · (?:nothing found|([\d,]+) passages? from ([\d,]+) notes?)"
@@ -89,10 +88,6 @@ def lines_of(file: Path) -> list[str]:
     """Lines of a file without their ends, as line numbers count them."""
     text = file.read_bytes().decode("utf-8", "replace").removeprefix("\ufeff")
     return re.split(r"\r\n|\n|\r", text)
-
-
-def exact_tokens(text: str) -> int:
-    return len(_load().encode_ordinary(text))
 
 
 def sixty_sections(words: str = "The harbour crane needs oil") -> str:

@@ -8,9 +8,9 @@ neighbours of a branch, dates, sizes.
 import re
 
 import pytest
-from conftest import OpenVault
+from conftest import OpenVault, exact_tokens
 
-from search.test_pack import Run, exact_tokens, lines_of, read_answer
+from search.test_pack import Run, lines_of, read_answer
 from workingset_mcp.errors import ArgumentError
 from workingset_mcp.workspace import Workspace
 

@@ -8,11 +8,11 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
-from conftest import write_vault
+from conftest import exact_tokens, write_vault
 from hypothesis import HealthCheck, Phase, assume, example, given, settings
 from hypothesis import strategies as st
 
-from search.test_pack import Answer, exact_tokens, lines_of, read_answer
+from search.test_pack import Answer, lines_of, read_answer
 from workingset_mcp.answer import Limits
 from workingset_mcp.errors import ArgumentError
 from workingset_mcp.settings import Settings
