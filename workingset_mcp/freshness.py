@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from workingset_mcp.dates import date_of_path
-from workingset_mcp.index import Index
+from workingset_mcp.index import Index, Snapshot
 from workingset_mcp.index.rows import Known, Parsed
 from workingset_mcp.note import parse_note, text_digest, unreadable_note
 from workingset_mcp.vault import Fingerprint, LeftOut, Vault
@@ -101,10 +101,12 @@ class Freshness:
         self.listeners: list[
             Callable[[frozenset[str]], None]
         ] = []  # told of changed notes, by path
-        self._lock = threading.RLock()
+        # In memory one connection serves everyone: one lock, or two threads wait for each other.
+        self._lock = index.write_lock if index.file is None else threading.RLock()
         self._settled: dict[str, Fingerprint] = {}
         self._known: dict[str, dict[str, Known]] = {}
         self._known_version: tuple[int, int] | None = None
+        self._known_generation = -1
         with index.snapshot() as snapshot:
             if snapshot.complete():
                 self.built.set()
@@ -134,46 +136,39 @@ class Freshness:
             self._mark_built()
         return finished
 
-    def take_newest(self, branch: str, most_bytes: int) -> None:
-        """Read the newest notes of a branch, up to so many bytes, where there is no time for all."""
+    def is_current(
+        self, branch: str | None = None, paths: Sequence[str] | None = None,
+        snapshot: Snapshot | None = None,
+    ) -> bool:  # fmt: skip
+        """Whether disk and index, or a snapshot of it, agree on the vault, a branch, or these paths."""
         with self._lock:
+            if paths is not None:
+                return not self._changes_of(paths, snapshot)[0]
             disk = self.vault.walk(branch).files
-            order = sorted(
-                disk, key=lambda path: (_day_in(path), disk[path].mtime_ns), reverse=True
-            )
-            chosen: list[str] = []
-            left = most_bytes
-            for path in order:
-                left -= disk[path].size
-                if left >= 0 or not chosen:
-                    chosen.append(path)
-            self._apply_batch(chosen, (), disk)
-
-    def is_current(self, branch: str | None = None) -> bool:
-        """Whether the index equals the disk over a scope right now (nothing is read)."""
-        with self._lock:
-            changes = plan_changes(
-                self.vault.walk(branch).files, self._known_of(branch), self._settled
-            )
-        return not changes
+            return not plan_changes(disk, self._known_to(snapshot, branch), self._settled)
 
     def refresh_paths(self, paths: Iterable[str]) -> bool:
         """Make the index equal to the disk for these paths. True when anything differed."""
         with self._lock:
-            known, disk = {}, {}
-            for path in paths:
-                seen = self._known_of(self.vault.branch_of(path)).get(path)
-                now = self.vault.fingerprint(path)
-                if seen:
-                    known[path] = seen
-                if now:
-                    disk[path] = now
-            changes = plan_changes(disk, known, self._settled)
+            changes, disk = self._changes_of(paths)
             if not changes:
                 return False
             before = self._known_version
             self._apply(changes, disk, None, None)
             return self._known_version != before or bool(changes.modified or changes.removed)
+
+    def _changes_of(
+        self, paths: Iterable[str], snapshot: Snapshot | None = None
+    ) -> tuple[Changes, dict[str, Fingerprint]]:
+        known, disk = {}, {}
+        for path in paths:
+            seen = self._known_to(snapshot, self.vault.branch_of(path)).get(path)
+            now = self.vault.fingerprint(path)
+            if seen:
+                known[path] = seen
+            if now:
+                disk[path] = now
+        return plan_changes(disk, known, self._settled), disk
 
     def build(self, progress: Progress | None = None) -> None:
         """Index the whole vault once; when another process is at it, wait for that one."""
@@ -274,7 +269,7 @@ class Freshness:
         if not (parsed or touched or gone):
             return
         before = self.index.data_version()
-        self.index.apply(parsed, gone, touched)
+        generation = self.index.apply(parsed, gone, touched)
         changed = [*gone, *(p.note.path for p in parsed)]
         if changed and self.built.is_set():
             self._tell_listeners(changed)
@@ -288,6 +283,7 @@ class Freshness:
             self._known.setdefault(self.vault.branch_of(path), {})[path] = known
         after = self.index.data_version()
         self._known_version = after if after[0] == before[0] else None
+        self._known_generation = generation
 
     def _tell_listeners(self, paths: Sequence[str]) -> None:
         for listener in list(self.listeners):
@@ -312,12 +308,20 @@ class Freshness:
             parse_note(path, raw, self.vault.settings), branch, fingerprint, read_ns, digest
         )
 
+    def _known_to(self, snapshot: Snapshot | None, branch: str | None) -> Mapping[str, Known]:
+        """What a snapshot has, which is what the index has unless someone wrote since."""
+        known = self._known_of(branch)
+        if snapshot is None or snapshot.generation() == self._known_generation:
+            return known
+        return snapshot.known(branch)
+
     def _known_of(self, branch: str | None) -> Mapping[str, Known]:
         """What the index knows, from memory unless another process wrote to it."""
         version = self.index.data_version()
         if version != self._known_version:
             with self.index.snapshot() as snapshot:
                 rows = snapshot.known()
+                self._known_generation = snapshot.generation()
             self._known = {}
             for path, known in rows.items():
                 self._known.setdefault(self.vault.branch_of(path), {})[path] = known

@@ -23,6 +23,9 @@ from workingset_mcp.index.snapshot import Snapshot
 from workingset_mcp.index.writing import already_there, delete_note, insert_note
 
 BUSY_SECONDS = 30.0
+_DAMAGED = (  # what SQLite says of a damaged file
+    "malformed", "corrupt", "not a database", "vtable constructor", "disk image", "invalid",
+)  # fmt: skip
 _OPEN_ATTEMPTS = 20  # eight servers starting at once all want to create the file
 
 
@@ -38,7 +41,7 @@ class Index:
         self.notice = ""  # something a person should hear once
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         self.file = self._writable(folder)
-        self._write_lock = threading.RLock()
+        self.write_lock = threading.RLock()
         self._readers: queue.LifoQueue[sqlite3.Connection] = queue.LifoQueue()
         self._closed = False
         self._epoch = 0  # how often a damaged file was replaced
@@ -49,7 +52,7 @@ class Index:
         """Close every idle connection, those in use when they come back; drop a temporary index."""
         self._closed = True
         self._close_idle()
-        with self._write_lock:
+        with self.write_lock:
             self._writer.close()
         if self._temporary:
             self._temporary.cleanup()
@@ -58,15 +61,14 @@ class Index:
     def snapshot(self) -> Iterator[Snapshot]:
         """One consistent view for reading, whatever is written meanwhile."""
         if self.file is None:  # one connection holds a database in memory
-            with self._write_lock:
+            with self.write_lock:
                 yield Snapshot(self._writer)
             return
         connection = self._borrow()
         try:
-            connection.execute("BEGIN")
-            yield Snapshot(connection)
-        except sqlite3.DatabaseError as error:
-            raise _translated(error) from error
+            with _damage_named():
+                connection.execute("BEGIN")
+                yield Snapshot(connection)
         finally:
             with suppress(sqlite3.Error):
                 connection.execute("COMMIT")
@@ -79,7 +81,7 @@ class Index:
 
     def data_version(self) -> tuple[int, int]:
         """A value that changes whenever anyone, in any process, wrote to this index."""
-        with self._write_lock:
+        with self.write_lock, _damage_named():
             found: int = self._writer.execute("PRAGMA data_version").fetchone()[0]
             return found, self._writer.total_changes + (self._epoch << 40)
 
@@ -91,7 +93,7 @@ class Index:
 
         Idempotent: what another process already wrote is skipped. Returns the generation.
         """
-        with self._write_lock:
+        with self.write_lock, _damage_named():
             self._writer.execute("BEGIN IMMEDIATE")
             try:
                 for path in removed:
@@ -109,17 +111,15 @@ class Index:
                 generation = int(self._meta("generation") or 0) + 1
                 self._set_meta("generation", generation)
                 self._writer.execute("COMMIT")
-            except BaseException as error:
+            except BaseException:
                 with suppress(sqlite3.Error):
                     self._writer.execute("ROLLBACK")
-                if isinstance(error, sqlite3.DatabaseError):
-                    raise _translated(error) from error
                 raise
         return generation
 
     def save_tokens(self, counted: Mapping[int, tuple[bytes, int]]) -> None:
         """Keep token counts of notes (id -> digest, tokens) that still have that digest."""
-        with self._write_lock, suppress(sqlite3.OperationalError):
+        with self.write_lock, suppress(sqlite3.OperationalError):
             self._writer.execute("BEGIN IMMEDIATE")
             self._writer.executemany(
                 "UPDATE note SET tokens = ? WHERE id = ? AND digest = ?",
@@ -132,20 +132,20 @@ class Index:
 
         The log is copied back without waiting for readers: one of them may wait for the write lock.
         """
-        with self._write_lock, suppress(sqlite3.OperationalError):
+        with self.write_lock, suppress(sqlite3.OperationalError):
             self._writer.execute("INSERT INTO fts(fts) VALUES ('optimize')")
             self._writer.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def mark_complete(self, *, complete: bool) -> None:
         """Remember whether the whole vault has been indexed once."""
-        with self._write_lock:
+        with self.write_lock, _damage_named():
             self._writer.execute("BEGIN IMMEDIATE")
             self._set_meta("complete", int(complete))
             self._writer.execute("COMMIT")
 
     def clear(self) -> None:
         """Drop every row: a rebuild that other open servers see at once."""
-        with self._write_lock:
+        with self.write_lock:
             self._writer.execute("BEGIN IMMEDIATE")
             for table in ("note", "section", "item", "status"):
                 self._writer.execute(f"DELETE FROM {table}")  # noqa: S608  # fixed names
@@ -156,7 +156,7 @@ class Index:
 
     def replace_damaged(self) -> None:
         """Let a new, empty file take the place of a damaged one."""
-        with self._write_lock:
+        with self.write_lock:
             self._close_idle()
             with suppress(sqlite3.Error):
                 self._writer.close()
@@ -329,21 +329,17 @@ class Index:
         )
 
 
-def _translated(error: sqlite3.DatabaseError) -> Exception:
+@contextmanager
+def _damage_named() -> Iterator[None]:
     """Damage as our own error; a bug in a statement, or a busy file, as it is."""
-    if isinstance(error, (sqlite3.ProgrammingError, sqlite3.IntegrityError)):
-        return error
-    damaged = (
-        "malformed",
-        "corrupt",
-        "not a database",
-        "vtable constructor",
-        "disk image",
-        "invalid",
-    )
-    if any(word in str(error) for word in damaged):
-        return IndexDamaged(f"The index is damaged: {error}.")
-    return error
+    try:
+        yield
+    except (sqlite3.ProgrammingError, sqlite3.IntegrityError):
+        raise
+    except sqlite3.DatabaseError as error:
+        if any(word in str(error) for word in _DAMAGED):
+            raise IndexDamaged(f"The index is damaged: {error}.") from error
+        raise
 
 
 def _is_busy(error: sqlite3.Error) -> bool:
