@@ -18,12 +18,15 @@ from workingset_mcp.answer import (
     put_together,
     shown_warnings,
 )
+from workingset_mcp.brief import Materials, read_materials
+from workingset_mcp.brief.view import branch_view
 from workingset_mcp.counting import count_notes
 from workingset_mcp.dates import find_dates
 from workingset_mcp.errors import ArgumentError, BranchNotFound, IndexDamaged, NoteNotFound
 from workingset_mcp.freshness import FIRST_BUILD_WAIT_SECONDS, Freshness, Progress
 from workingset_mcp.index import Index, Snapshot, Stemmer, index_folder
-from workingset_mcp.settings import Settings, load_settings
+from workingset_mcp.note import OVERRIDE_NAME
+from workingset_mcp.settings import Settings, load_settings, today
 from workingset_mcp.vault import LeftOut, Vault
 
 ROUNDS = 3
@@ -114,16 +117,36 @@ class Opened:
                 return
             self.index.save_tokens(counted_now)
 
+    @healing
+    def materials(self, branch: str | None) -> Materials:
+        """What a brief of a branch would be made from, without counting a token.
+
+        Without a branch: only what holds for the whole vault (the root's override).
+        """
+        self.freshness.refresh_paths((OVERRIDE_NAME,))
+        with self.index.snapshot() as snapshot:
+            view = branch_view(snapshot, self, branch or "", today(), counted=False)
+            made = read_materials(view)
+            made.status_lines = tuple(
+                view.lines(made.status.note, made.status.status.line, made.status.status.last_line)
+                if made.status
+                else ()
+            )
+        return made
+
+    @healing
     def known_branches(self) -> list[str]:
         """Names of the branches as the index has them."""
         with self.index.snapshot() as snapshot:
             return snapshot.branch_names()
 
+    @healing
     def known_paths(self) -> list[str]:
         """Paths of the notes as the index has them."""
         with self.index.snapshot() as snapshot:
             return snapshot.paths()
 
+    @healing
     def branch_times(self) -> list[tuple[str, int]]:
         """Branches and when a note of theirs was last written (nanoseconds)."""
         self._refresh_all()
@@ -151,13 +174,16 @@ class Opened:
         """Limits from the settings, for a caller that has none of its own."""
         return Limits(max_bytes=self.settings.max_answer_bytes)
 
+    @healing
     def branch_named(self, given: str, *, gone_is_fine: bool = False) -> str:
         """The branch a caller means: exact, in another case, or its unique last part.
 
-        `gone_is_fine`: a full name that is no branch today is taken as it is. Raises BranchNotFound
-        with near matches.
+        `gone_is_fine`: a full name that is no branch today is taken as it is. Raises ArgumentError,
+        BranchNotFound with near matches.
         """
         wanted = given.strip()
+        if not wanted:
+            raise ArgumentError("No branch is named.", 'Name one, e.g. "cust/acme".')
         if wanted not in self.known_branches():  # `cust\\acme`, unless a folder is called so
             wanted = wanted.replace("\\", "/").strip("/") or "."
         for attempt in (1, 2):
@@ -194,50 +220,48 @@ class Opened:
         budget: int,
         limits: Limits,
         lowered: str,
+        *,
+        quoted_only: bool = False,
     ) -> str:
-        """Compose over a scope that equals the disk before and after."""
+        """Compose, and give it once disk and what it was composed from are equal over the scope.
+
+        `quoted_only`: an answer that found something is checked over the notes it quotes alone.
+        """
+        finished = scope is not None or self.freshness.wait_until_built()
         state = ""
         for attempt in range(ROUNDS + 1):
-            finished = self._refresh_scope(scope)
+            latest: list[Draft] = []
             with self.index.snapshot() as snapshot:
 
-                def compose(room: int, snapshot: Snapshot = snapshot, state: str = state) -> str:
-                    made = draft(snapshot, room - HEAD_TOKENS)
-                    return self._put(made, budget, lowered, room, state)
+                def compose(
+                    room: int,
+                    snapshot: Snapshot = snapshot,
+                    state: str = state,
+                    latest: list[Draft] = latest,
+                ) -> str:
+                    latest.append(draft(snapshot, room - HEAD_TOKENS))
+                    return self._put(latest[-1], budget, lowered, room, state)
 
                 text = self._fitted(compose, budget, limits)
-            if not finished or state or self.freshness.is_current(scope):
-                break
-            if attempt == ROUNDS - 1:
+                quoted = latest[-1].sources if quoted_only and latest[-1].found else None
+                if not finished or state or self.freshness.is_current(scope, quoted, snapshot):
+                    return text
+            if quoted is None:
+                finished = self._refresh_scope(scope)
+            else:
+                self.freshness.refresh_paths(quoted)
+            if not finished and self.freshness.state.name != "building":
+                state = "index behind: changes are still being read"
+            elif attempt == ROUNDS - 1:
                 state = "index behind: the vault keeps changing"
         return text
-
-    def _quick_answer(
-        self, draft: Callable[[Snapshot, int], Draft], budget: int, limits: Limits, lowered: str
-    ) -> str:
-        """A search of a large vault: checks the notes it quotes; the whole vault when it finds nothing."""
-        self._wait_for_build()
-        for _ in range(ROUNDS):
-            latest: list[Draft] = []
-
-            def compose(room: int, snapshot: Snapshot, latest: list[Draft] = latest) -> str:
-                latest.append(draft(snapshot, room - HEAD_TOKENS))
-                return self._put(latest[-1], budget, lowered, room)
-
-            with self.index.snapshot() as snapshot:
-                text = self._fitted(lambda room: compose(room, snapshot), budget, limits)
-            if not latest[-1].found:
-                break
-            if not self.freshness.refresh_paths(latest[-1].sources):
-                return text
-        return self._answer(None, draft, budget, limits, lowered)
 
     def _put(self, draft: Draft, budget: int, lowered: str, room: int, state: str = "") -> str:
         warnings = shown_warnings(draft.warnings, tight=room < 1_500)
         if lowered:
             warnings.insert(0, lowered)
         return put_together(
-            draft.subject, draft.body, budget=budget, state=str(self.freshness.state),
+            draft.subject, draft.body, budget=budget, state=state or str(self.freshness.state),
             margin=self.settings.token_margin, warnings=warnings,
         )  # fmt: skip
 
@@ -248,15 +272,12 @@ class Opened:
 
     def _refresh_scope(self, scope: str | None) -> bool:
         """Make the scope equal to the disk; False when it is not done yet."""
-        if scope is None and not self._wait_for_build():
+        if scope is None and not self.freshness.wait_until_built():
             return False
         return self.freshness.refresh(scope, deadline=time.monotonic() + FIRST_BUILD_WAIT_SECONDS)
 
-    def _wait_for_build(self) -> bool:
-        return self.freshness.wait_until_built()
-
     def _refresh_all(self) -> None:
-        if self._wait_for_build():
+        if self.freshness.wait_until_built():
             self.freshness.refresh()
 
     def _may_be_folder(self, name: str) -> bool:

@@ -15,7 +15,7 @@ from workingset_mcp.answer import (
     Limits,
     checked_budget,
 )
-from workingset_mcp.brief import Brief, Materials, make_brief, make_overview, read_materials
+from workingset_mcp.brief import Brief, make_brief, make_overview, read_materials
 from workingset_mcp.brief.view import branch_view, overview_lines
 from workingset_mcp.budget import LEAST_BRIEF_BUDGET, LEAST_BUDGET, count_tokens
 from workingset_mcp.counting import tokens_of
@@ -87,22 +87,9 @@ class Workspace(Opened):
 
         return self._answer(name, draft, budget, limits, lowered)
 
-    @healing
-    def materials(self, branch: str | None) -> Materials:
-        """What a brief of a branch would be made from, without counting a token.
-
-        Without a branch: only what holds for the whole vault (the root's override).
-        """
-        self.freshness.refresh_paths((OVERRIDE_NAME,))
-        with self.index.snapshot() as snapshot:
-            view = branch_view(snapshot, self, branch or "", today(), counted=False)
-            made = read_materials(view)
-            made.status_lines = tuple(
-                view.lines(made.status.note, made.status.status.line, made.status.status.last_line)
-                if made.status
-                else ()
-            )
-        return made
+    def named_brief(self, branch: str) -> str:
+        """What the command `brief` prints of a branch. Raises ArgumentError, BranchNotFound."""
+        return brief_text(self.brief(self.branch_named(branch)))
 
     def note_text(self, path: str) -> str:
         """The whole text of a note, decoded. Raises VaultError."""
@@ -163,9 +150,8 @@ class Workspace(Opened):
                 ranked[generation] = search.rank(parsed, snapshot, self._stemmer, within)
             return search_draft(parsed, ranked[generation], snapshot, within, room)
 
-        if name is not None or self.freshness.walk_seconds < SMALL_WALK_SECONDS:
-            return self._answer(name, draft, budget, limits, lowered)
-        return self._quick_answer(draft, budget, limits, lowered)
+        large = name is None and self.freshness.walk_seconds >= SMALL_WALK_SECONDS
+        return self._answer(name, draft, budget, limits, lowered, quoted_only=large)
 
     @healing
     def open(
