@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 import tiktoken
+from click.testing import CliRunner
 from inline_snapshot import external_file
 from mcp.client import Client
 from mcp_types import Tool
 
+from workingset_mcp.cli import main
 from workingset_mcp.demo import example_vault
 from workingset_mcp.server import INSTRUCTIONS, build_server
 from workingset_mcp.settings import load_settings
@@ -272,6 +274,12 @@ async def test_clients_that_cut_answers_get_answers_they_let_through(
         full = await text_of(client, "query_full_context", branch="acme")
     assert len(text.encode()) <= most_bytes
     assert len(full.encode()) <= most_bytes
+
+
+async def test_an_empty_folder_name_is_refused_in_one_sentence() -> None:
+    refused = CliRunner().invoke(main, ["serve", "--vault", ""])
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert refused.stderr.startswith("Error: The folder of notes is empty.")
 
 
 async def test_a_bug_is_masked_and_the_server_lives(

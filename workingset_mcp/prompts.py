@@ -10,7 +10,7 @@ from mcp_types import INVALID_PARAMS
 from pydantic import Field
 
 from workingset_mcp.errors import WorkingsetError
-from workingset_mcp.workspace import Workspace, brief_text
+from workingset_mcp.workspace import Workspace
 
 RULE = """\
 Answer only from these notes. Name path:line. If the answer is not there, use search_notes with `also`, then
@@ -35,7 +35,7 @@ def add_prompts(server: MCPServer[Workspace], workspace: Workspace) -> None:
     def load_branch(branch: Branch) -> str:
         """The brief of a branch, and the rule for answering from it."""
         with _plain_refusal():
-            return f"{brief_text(workspace.brief(branch))}\n{RULE}\n"
+            return f"{workspace.named_brief(branch)}\n{RULE}\n"
 
     @server.prompt(title="Ask about a branch")
     def ask(
@@ -46,7 +46,7 @@ def add_prompts(server: MCPServer[Workspace], workspace: Workspace) -> None:
     ) -> str:
         """The brief of a branch, what a search finds for the question, and the rule."""
         with _plain_refusal():
-            text = brief_text(workspace.brief(branch))
+            text = workspace.named_brief(branch)
             if question.strip():
                 text += f"\n{workspace.search(question, branch=branch)}"
         asked = f"\nQuestion: {question}\n" if question.strip() else ""

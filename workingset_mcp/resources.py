@@ -6,13 +6,15 @@ ones through the session they subscribed in. Not here: the texts themselves (`wo
 
 import logging
 from collections.abc import AsyncIterable, Callable
+from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
+from urllib.parse import quote, unquote
 
 import anyio
 from mcp import MCPError
 from mcp.server import MCPServer, NotificationOptions
-from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError
 from mcp.server.subscriptions import InMemorySubscriptionBus, ResourcesListChanged, ResourceUpdated
 from mcp_types import (
@@ -21,6 +23,7 @@ from mcp_types import (
     Completion,
     EmptyResult,
     ListResourcesResult,
+    NotificationParams,
     PaginatedRequestParams,
     Resource,
     SubscribeRequestParams,
@@ -28,7 +31,7 @@ from mcp_types import (
 )
 
 from workingset_mcp.errors import WorkingsetError
-from workingset_mcp.workspace import Workspace, brief_text
+from workingset_mcp.workspace import Workspace
 
 BRIEF_URI = "workingset://brief/"
 NOTE_URI = "workingset://note/"
@@ -36,6 +39,8 @@ PAGE = 50
 MOST_COMPLETIONS = 100
 COMPLETION_WAIT_SECONDS = 3.0  # for the first build
 MOST_NOTES_TOLD = 500  # of one change
+SLOW_CLIENT_SECONDS = 1.0
+_RESERVED = ":/?#[]@!$&'()*+,;="  # what `{+name}` of a template keeps
 _log = logging.getLogger(__name__)
 
 Server = MCPServer[Workspace]
@@ -51,7 +56,7 @@ def add_resources(server: Server, workspace: Workspace) -> None:
     )  # fmt: skip
     def brief(branch: str) -> str:
         try:
-            return brief_text(workspace.brief(branch))
+            return workspace.named_brief(branch)
         except WorkingsetError as error:
             raise ResourceNotFoundError(str(error)) from error
 
@@ -87,7 +92,7 @@ def add_resources(server: Server, workspace: Workspace) -> None:
 def _listed_brief(branch: str, changed_ns: int) -> Resource:
     changed = datetime.fromtimestamp(changed_ns // 1_000_000_000, UTC).isoformat()
     return Resource(
-        uri=f"{BRIEF_URI}{branch}",
+        uri=_encoded(f"{BRIEF_URI}{branch}"),
         name=branch,
         title=f"Brief: {branch}",
         mime_type="text/markdown",
@@ -119,14 +124,14 @@ def add_completions(server: Server, workspace: Workspace) -> None:
 
 
 class Announcer:
-    """Tells subscribers which briefs and notes changed. Changes come from any thread; telling is on the loop."""
+    """Tells clients which briefs and notes changed. Changes come from any thread; telling is on the loop."""
 
     def __init__(self, server: Server, bus: InMemorySubscriptionBus, workspace: Workspace) -> None:
         self._bus, self._workspace = bus, workspace
-        self._sessions: dict[
-            str, dict[int, Any]
-        ] = {}  # uri -> connection of an older client -> session
+        self._sessions: dict[int, Any] = {}  # of older clients, by connection
+        self._subscribed: dict[str, dict[int, str]] = {}  # decoded uri -> connection -> as given
         low = server._lowlevel_server  # the SDK has no public way
+        low.add_notification_handler("notifications/initialized", NotificationParams, self._meet)
         low.add_request_handler("resources/subscribe", SubscribeRequestParams, self._subscribe)
         low.add_request_handler(
             "resources/unsubscribe", UnsubscribeRequestParams, self._unsubscribe
@@ -135,54 +140,84 @@ class Announcer:
     async def run(self, changes: AsyncIterable[frozenset[str]]) -> None:
         """Tell of every set of changed paths that comes in, until cancelled; an empty one says built."""
         built = self._workspace.freshness.built.is_set()
-        known = self._workspace.known_branches() if built else None
+        known = await self._branches() if built else None
         async for paths in changes:
-            branches = {self._workspace.vault.branch_of(path) for path in paths}
-            for branch in sorted(branches):
-                await self._tell(f"{BRIEF_URI}{branch}")
-            for path in sorted(paths)[:MOST_NOTES_TOLD]:
-                await self._tell(f"{NOTE_URI}{path}")
-            now = await anyio.to_thread.run_sync(self._workspace.known_branches)
-            if known is not None and now != known:
+            briefs = {f"{BRIEF_URI}{self._workspace.vault.branch_of(path)}" for path in paths}
+            notes = [f"{NOTE_URI}{path}" for path in sorted(paths)[:MOST_NOTES_TOLD]]
+            for uri in [*sorted(briefs), *notes]:
+                await self._tell(uri)
+            now = await self._branches()
+            if known is not None and now not in (None, known):
                 await self._tell_list()
-            known = now
+            known = now or known
+
+    async def _branches(self) -> list[str] | None:
+        """What the list holds; None where the index cannot say, which the next change asks again."""
+        try:
+            return await anyio.to_thread.run_sync(self._workspace.known_branches)
+        except Exception:  # noqa: BLE001  # word of changes must not end the server
+            _log.warning("the branches cannot be listed", exc_info=True)
+            return None
 
     async def _tell_list(self) -> None:
         await self._bus.publish(ResourcesListChanged())
-        every = {key: one for some in self._sessions.values() for key, one in some.items()}
-        for session in every.values():
-            await self._try(session.send_resource_list_changed)
+        for connection, session in list(self._sessions.items()):
+            await self._try(connection, session.send_resource_list_changed)
 
     async def _tell(self, uri: str) -> None:
-        await self._bus.publish(ResourceUpdated(uri))
-        for key, session in list(self._sessions.get(uri, {}).items()):
-            if not await self._try(session.send_resource_updated, uri):
-                self._sessions[uri].pop(key, None)
+        for form in {uri, _encoded(uri)}:
+            await self._bus.publish(ResourceUpdated(form))
+        for connection, given in list(self._subscribed.get(uri, {}).items()):
+            session = self._sessions[connection]
+            await self._try(connection, session.send_resource_updated, given)
 
-    async def _try(self, send: Callable[..., Any], *arguments: object) -> bool:
-        try:
-            await send(*arguments)
-        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-            return False
-        return True
+    async def _try(self, connection: int, send: Callable[..., Any], *arguments: object) -> None:
+        """Send; who went away or takes nothing in for a second is forgotten."""
+        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+            with anyio.move_on_after(SLOW_CLIENT_SECONDS):
+                await send(*arguments)
+                return
+        self._forget(connection)
+
+    async def _meet(self, ctx: Any, _: NotificationParams) -> None:
+        connection = ctx.session._connection  # the SDK has no public way
+        if id(connection) not in self._sessions:
+            self._sessions[id(connection)] = ctx.session
+            connection.exit_stack.callback(self._forget, id(connection))
+
+    def _forget(self, connection: int) -> None:
+        self._sessions.pop(connection, None)
+        for uri in [uri for uri, given in self._subscribed.items() if connection in given]:
+            self._leave(uri, connection)
+
+    def _leave(self, uri: str, connection: int) -> None:
+        given = self._subscribed.get(uri, {})
+        given.pop(connection, None)
+        if not given:
+            self._subscribed.pop(uri, None)
 
     async def _subscribe(self, ctx: Any, parameters: SubscribeRequestParams) -> EmptyResult:
-        self._sessions.setdefault(parameters.uri, {})[_connection(ctx)] = ctx.session
+        await self._meet(ctx, NotificationParams())
+        given = self._subscribed.setdefault(unquote(parameters.uri), {})
+        given[id(ctx.session._connection)] = parameters.uri
         return EmptyResult()
 
     async def _unsubscribe(self, ctx: Any, parameters: UnsubscribeRequestParams) -> EmptyResult:
-        self._sessions.get(parameters.uri, {}).pop(_connection(ctx), None)
+        self._leave(unquote(parameters.uri), id(ctx.session._connection))
         return EmptyResult()
 
 
-def _connection(ctx: Any) -> int:
-    """Which connection a request came by: its session object is new with every request."""
-    return id(ctx.session._connection)  # the SDK has no public way
+def advertise_changes(server: Server) -> None:
+    """Let older clients know, over stdio and HTTP, that the list of resources may change."""
+    low = server._lowlevel_server  # the SDK has no public way
+    plain = low.create_initialization_options
+    changing = partial(plain, NotificationOptions(resources_changed=True))
+    low.create_initialization_options = changing  # type: ignore[method-assign]  # nor here
 
 
-def notification_options() -> NotificationOptions:
-    """What older clients are told they may hear of."""
-    return NotificationOptions(resources_changed=True)
+def _encoded(uri: str) -> str:
+    """The form that a client makes of our templates: only what no URI may hold is escaped."""
+    return quote(uri, safe=_RESERVED)
 
 
-__all__ = ["Announcer", "Context", "add_completions", "add_resources", "notification_options"]
+__all__ = ["Announcer", "add_completions", "add_resources", "advertise_changes"]

@@ -15,7 +15,6 @@ import anyio
 from mcp import MCPError
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
-from mcp.server.stdio import stdio_server
 from mcp.server.subscriptions import InMemorySubscriptionBus
 from mcp_types import INVALID_PARAMS, GetPromptResult, InputRequiredResult
 
@@ -27,7 +26,7 @@ from workingset_mcp.resources import (
     Announcer,
     add_completions,
     add_resources,
-    notification_options,
+    advertise_changes,
 )
 from workingset_mcp.tools import TOOLS
 from workingset_mcp.tools._declare import bound
@@ -103,6 +102,7 @@ def build_server(workspace: Workspace, *, follow: bool = True) -> MCPServer[Work
     add_resources(server, workspace)
     add_completions(server, workspace)
     add_prompts(server, workspace)
+    advertise_changes(server)
     return server
 
 
@@ -111,16 +111,9 @@ def serve_stdio(workspace: Workspace) -> None:
     logging.basicConfig(
         stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s", force=True
     )
-    low = build_server(workspace)._lowlevel_server  # the SDK has no public way
-
-    async def run() -> None:
-        async with stdio_server() as (reading, writing):
-            await low.run(
-                reading, writing, low.create_initialization_options(notification_options())
-            )
-
+    server = build_server(workspace)
     try:
-        anyio.run(run)
+        anyio.run(server.run_stdio_async)
     finally:
         workspace.close()
 

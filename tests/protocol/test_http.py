@@ -6,6 +6,7 @@ import socket
 import subprocess
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -137,7 +138,7 @@ def test_a_page_from_elsewhere_is_refused(running: Running, origin: str) -> None
 
 
 def test_a_body_that_is_too_large_is_refused(running: Running) -> None:
-    body = b'{"jsonrpc": "2.0", "x": "' + b"x" * 1_100_000 + b'"}'
+    body = b'{"jsonrpc": "2.0", "x": "' + b"x" * 5_000_000 + b'"}'
     shaped = {**BEARER, "Content-Type": "application/json", "Accept": "application/json"}
     with httpx2.Client() as client:
         answer = client.post(f"{running.url}/mcp", content=body, headers=shaped)
@@ -190,6 +191,39 @@ async def test_a_subscriber_of_the_older_era_is_told_of_a_save(running: Running)
         await client.read_resource(WIKI)
         await client.subscribe_resource(WIKI)
         await told_of_a_save(running, client, told, "for-subscribers.md")
+
+
+async def test_an_older_client_hears_of_a_new_branch_without_any_subscription(
+    running: Running,
+) -> None:
+    told = Told([])
+    async with connected(running, "legacy", told) as client:
+        await client.read_resource(WIKI)
+        resources = client.server_capabilities.resources
+        assert resources
+        assert resources.list_changed
+        with anyio.fail_after(5):
+            for number in count():  # word that comes before the stream stands is lost
+                (running.vault / f"brook-{number}").mkdir()
+                note = running.vault / f"brook-{number}/index.md"
+                note.write_text("# Brook\n", encoding="utf-8")
+                with anyio.move_on_after(1):
+                    while not told.lists_changed():  # noqa: ASYNC110  # a handler of the SDK is told
+                        await anyio.sleep(0.01)
+                    break
+    assert told.updated() == []
+
+
+async def test_two_vaults_on_two_ports_are_two_servers(running: Running, tmp_path: Path) -> None:
+    other = started(tmp_path)
+    try:
+        (other.vault / "mill").mkdir()
+        (other.vault / "mill/index.md").write_text("# Mill\n", encoding="utf-8")
+        async with connected(running, "auto") as first, connected(other, "legacy") as second:
+            texts = [str(await client.call_tool("get_brief", {})) for client in (first, second)]
+        assert ["mill" in text for text in texts] == [False, True]
+    finally:
+        ended(other.process, signal.SIGTERM)
 
 
 def test_an_open_address_without_a_token_is_not_served(

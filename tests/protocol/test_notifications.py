@@ -10,7 +10,6 @@ from pathlib import Path
 
 import anyio
 import pytest
-from mcp import MCPError
 
 from protocol.conftest import ERAS, Served, Told, over_stdio
 
@@ -138,18 +137,48 @@ async def test_a_save_is_no_news_of_the_list(vault: Path, tmp_path: Path) -> Non
     assert told.lists_changed() == 0
 
 
-async def test_who_subscribes_to_a_note_is_told_or_refused(served: Served) -> None:
-    note = "workingset://note/wiki/on-call.md"
-    before = len(served.told.updated())
-    try:
-        async with subscribed(served, note, WIKI):
-            for number in (1, 2):
-                seen = len(served.told.updated())
-                save(served.vault / "wiki/on-call.md", f"# On call\n\nTurn {number}.\n")
-                await until(partial(is_told, served.told, WIKI, seen))
-    except MCPError:
-        return
-    assert note in served.told.updated()[before:]
+async def test_who_subscribes_to_a_note_is_told_by_the_uri_it_gave(served: Served) -> None:
+    save(served.vault / "wiki/late shift.md", "# Late shift\n")
+    note = "workingset://note/wiki/late%20shift.md"
+    async with subscribed(served, note):
+        before = len(served.told.updated())
+        save(served.vault / "wiki/late shift.md", "# Late shift\n\nFrom ten.\n")
+        await until(partial(is_told, served.told, note, before))
+    assert set(served.told.updated()[before:]) == {note}
+
+
+async def test_an_older_client_hears_of_a_new_branch_without_any_subscription(
+    vault: Path, tmp_path: Path
+) -> None:
+    told = Told([])
+    async with over_stdio(vault, tmp_path, "legacy", told) as client:
+        await client.read_resource(WIKI)
+        save(vault / "brook/index.md", "# Brook\n\nA new folder.\n")
+        await until(lambda: told.lists_changed() == 1)
+    assert told.updated() == []
+
+
+async def test_the_list_may_change_says_the_server_in_both_eras(served: Served) -> None:
+    resources = served.client.server_capabilities.resources
+    assert resources is not None
+    assert (resources.list_changed, resources.subscribe) == (True, True)
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_damaged_index_ends_neither_the_server_nor_the_word(
+    vault: Path, tmp_path: Path, era: str
+) -> None:
+    told = Told([])
+    async with over_stdio(vault, tmp_path, era, told) as client:
+        async with subscribed(Served(vault, client, told), WIKI):
+            for file in (tmp_path / "index").rglob("*.sqlite*"):
+                with file.open("r+b") as index:
+                    index.write(b"no index" * (file.stat().st_size // 8))
+            save(vault / "brook/index.md", "# Brook\n\nA new folder.\n")
+            await until(lambda: told.lists_changed() > 0)
+            save(vault / "wiki/on-call.md", "# On call\n\nA whole week.\n")
+            await until(lambda: WIKI in told.updated())
+        assert "Brook" in str(await client.read_resource("workingset://brief/brook"))
 
 
 @pytest.fixture

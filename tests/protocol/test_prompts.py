@@ -67,6 +67,12 @@ async def test_a_branch_that_is_not_there_is_refused_with_those_near(
     assert "Near: cust/acme" in error.message
 
 
+@pytest.mark.parametrize("name", ["load_branch", "ask", "hand_over"])
+async def test_an_empty_branch_is_no_branch(served: Served, name: str) -> None:
+    error = await refused(served, name, {"branch": " "})
+    assert error.message == 'No branch is named. Name one, e.g. "cust/acme".'
+
+
 async def test_what_is_no_prompt_is_refused_and_the_next_one_is_answered(served: Served) -> None:
     await refused(served, "no_such_prompt", {})
     await refused(served, "load_branch", {})

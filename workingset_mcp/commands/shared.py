@@ -1,6 +1,7 @@
 """What the commands share: options, an opened workspace, progress, and how answers are printed."""
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,11 +10,23 @@ from typing import Any
 
 import click
 
-from workingset_mcp.errors import VaultError
+from workingset_mcp.errors import SettingsError, VaultError
 from workingset_mcp.settings import load_settings, settings_home
 from workingset_mcp.workspace import Workspace
 
 JSON_SCHEMA_VERSION = 1
+
+
+class _Folder(click.Path):
+    """A path that is not empty: an unset variable in a client's settings must not mean this folder.
+
+    Raises SettingsError.
+    """
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not os.fspath(value).strip():
+            raise SettingsError("The folder of notes is empty.", "Give its path: --vault PATH.")
+        return super().convert(value, param, ctx)
 
 
 def vault_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -24,7 +37,7 @@ def vault_options(command: Callable[..., Any]) -> Callable[..., Any]:
         help="Folder for the index (default: the user's cache).",
     )(command)
     return click.option(
-        "--vault", envvar="WORKINGSET_VAULT", type=click.Path(path_type=Path),
+        "--vault", envvar="WORKINGSET_VAULT", type=_Folder(path_type=Path),
         help="Folder of notes (default: the nearest folder with a workingset.toml, else this one).",
     )(command)  # fmt: skip
 
