@@ -1,21 +1,40 @@
-"""The command line: one group, its commands in order, and how our errors read.
+"""The command line: one group, its commands loaded when they are called, and how our errors read.
 
 Data goes to stdout, everything else to stderr. Exit codes: 0 answered, 1 nothing found, 2 usage,
 3 failed. Only `serve` and `demo` import `mcp`.
 """
 
 import sys
+from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
 import click
 
 from workingset_mcp import __version__
-from workingset_mcp.commands import answers, clients, upkeep
 from workingset_mcp.errors import WorkingsetError
+
+# The module of each command: a hook pays for none but its own.
+_MODULES: Mapping[str, str] = {
+    "hook": "hooks",
+    **dict.fromkeys(("serve", "install", "demo"), "clients"),
+    **dict.fromkeys(("brief", "search", "open", "full", "items"), "answers"),
+    **dict.fromkeys(("index", "status", "measure", "check", "compact"), "upkeep"),
+}
 
 
 class _Group(click.Group):
-    """Turns our errors into one `Error:` line and one `hint:` line."""
+    """Loads a command when it is called; turns our errors into an `Error:` and a `hint:` line."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(_MODULES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _MODULES:
+            return None
+        module = import_module(f"workingset_mcp.commands.{_MODULES[cmd_name]}")
+        commands: tuple[click.Command, ...] = module.COMMANDS
+        return next(command for command in commands if command.name == cmd_name)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -37,7 +56,3 @@ def main(debug: bool) -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="replace")
-
-
-for command in (*clients.COMMANDS, *answers.COMMANDS, *upkeep.COMMANDS):
-    main.add_command(command)

@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from workingset_mcp.dates import date_of_path
 from workingset_mcp.index import Index, Snapshot
 from workingset_mcp.index.rows import Known, Parsed
 from workingset_mcp.note import parse_note, text_digest, unreadable_note
@@ -329,8 +328,3 @@ class Freshness:
         if branch is not None:
             return self._known.get(branch, {})
         return {path: known for part in self._known.values() for path, known in part.items()}
-
-
-def _day_in(path: str) -> str:
-    found = date_of_path(path)
-    return found[0] if found else ""

@@ -13,7 +13,7 @@ from workingset_mcp.answer import fenced, quoted_block
 from workingset_mcp.brief import Materials
 from workingset_mcp.errors import ArgumentError, OverrideTooLarge
 from workingset_mcp.markdown import line_ends_kept
-from workingset_mcp.workspace import Workspace
+from workingset_mcp.opened import Opened
 
 DEFAULT_MAX_BYTES = 9_500
 MOST_URGENT = 3
@@ -55,7 +55,7 @@ class Block:
     closing: str = ""
 
 
-def session_start(workspace: Workspace, branch: str | None, max_bytes: int, client: str) -> str:
+def session_start(workspace: Opened, branch: str | None, max_bytes: int, client: str) -> str:
     """The client's JSON on one line, at most `max_bytes` long; empty with nothing to say.
 
     Raises OverrideTooLarge, and ArgumentError when the cap holds no line.
@@ -71,7 +71,7 @@ def session_start(workspace: Workspace, branch: str | None, max_bytes: int, clie
     return f"{shape(text)}\n"
 
 
-def context_blocks(workspace: Workspace, branch: str | None) -> list[Block]:
+def context_blocks(workspace: Opened, branch: str | None) -> list[Block]:
     """Decisive lines, the override, then what a brief shows. Raises OverrideTooLarge."""
     materials = workspace.materials(branch or ".")
     override = _checked_override(materials)
@@ -87,7 +87,7 @@ def context_blocks(workspace: Workspace, branch: str | None) -> list[Block]:
     return blocks
 
 
-def full_text(workspace: Workspace, branch: str) -> str:
+def full_text(workspace: Opened, branch: str) -> str:
     """The whole branch, verbatim, in date order: the deliberate opt-in that lifts the cap.
 
     Raises OverrideTooLarge.
@@ -101,7 +101,7 @@ def full_text(workspace: Workspace, branch: str) -> str:
         )
 
 
-def keep_lines(workspace: Workspace, branch: str | None) -> list[str]:
+def keep_lines(workspace: Opened, branch: str | None) -> list[str]:
     """What a compaction should keep, at most five lines; for the one client that reads them."""
     if branch is None:
         return []
@@ -128,7 +128,7 @@ def _checked_override(materials: Materials) -> tuple[str, str] | None:
     return materials.override
 
 
-def _unread(workspace: Workspace, branch: str) -> str:
+def _unread(workspace: Opened, branch: str) -> str:
     """How much of a branch was read where there is no index and not all could be."""
     if workspace.index.place != "memory":
         return ""

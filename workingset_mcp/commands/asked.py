@@ -5,8 +5,9 @@ into memory. Not here: what is injected (`hook`).
 """
 
 import json
-import time
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +16,12 @@ from workingset_mcp.errors import BranchNotFound, IndexDamaged, IndexUnavailable
 from workingset_mcp.index import index_folder
 from workingset_mcp.index.location import FILE_NAME
 from workingset_mcp.note import OVERRIDE_NAME
+from workingset_mcp.opened import Opened
 from workingset_mcp.settings import Settings
-from workingset_mcp.vault import Vault
-from workingset_mcp.workspace import Workspace
+from workingset_mcp.vault import Fingerprint, Vault
+from workingset_mcp.words import FIRST_NOTES
 
-MOST_PAYLOAD_BYTES = 32_000_000
-MOST_BYTES_WITHOUT_INDEX = 1_000_000
-READ_SECONDS = 0.1  # newest notes are read without an index for as long
-REFRESH_SECONDS = 0.15  # an index further behind than this is left aside
-_BATCH_BYTES = 50_000
+MOST_BYTES_READ = 200_000  # of notes that no index knows: about 0.1 s
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +30,17 @@ class Payload:
 
     cwd: str = ""
     source: str = ""
+
+
+def is_whole(raw: bytes | bytearray) -> bool:
+    """Whether a client's JSON object has arrived to its end."""
+    if not raw.rstrip().endswith(b"}"):
+        return False
+    try:
+        json.loads(raw)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def read_payload(raw: bytes) -> Payload:
@@ -73,41 +82,47 @@ def branch_for(vault: Vault, given: str | None, payload: Payload) -> str | None:
 
 def opened_for_hook(
     root: Path, settings: Settings, branch: str | None, *, whole: bool = False
-) -> Workspace:
+) -> Opened:
     """A workspace that answers at once: its index where there is one, else the newest notes, read.
 
     No index is ever made on disk for a hook. `whole`: every note, however long it takes.
     """
     workspace = _with_index(root, settings, branch)
     if workspace is None:
-        workspace = Workspace(root, settings, in_memory=True)
+        workspace = Opened(root, settings, in_memory=True)
         if branch:
             _read_notes(workspace, branch, whole=whole)
     return workspace
 
 
-def _read_notes(workspace: Workspace, branch: str, *, whole: bool) -> None:
-    """Read the override, then the notes, newest first, up to a megabyte and while there is time."""
+def newest_notes(files: Mapping[str, Fingerprint], most_bytes: int) -> list[str]:
+    """What of a branch is read where there is no time for all: at most so many bytes, never none.
+
+    Notes of a day, newest first, and notes without one (they say what holds), by turns. File times
+    decide nothing: a fresh clone reads the same.
+    """
+    days = {path: _day_in(path) for path in files}
+    dated = sorted((path for path in files if days[path]), key=lambda path: (days[path], path))
+    living = sorted(
+        (path for path in files if not days[path]),
+        key=lambda path: (not FIRST_NOTES.match(path.rpartition("/")[2]), path),
+    )
+    taken: list[str] = []
+    left = most_bytes
+    for path in chain.from_iterable(zip_longest(reversed(dated), living)):
+        if path and (files[path].size <= left or not taken):
+            taken.append(path)
+            left -= files[path].size
+    return taken
+
+
+def _read_notes(workspace: Opened, branch: str, *, whole: bool) -> None:
+    """Read the override, and of the notes what there is time for, or the `whole` branch."""
     files = workspace.vault.walk(branch).files
     override = f"{branch}/{OVERRIDE_NAME}".lower()
-    workspace.freshness.refresh_paths([path for path in files if path.lower() == override])
-    newest = sorted(files, key=lambda path: (_day_in(path), files[path].mtime_ns), reverse=True)
-    until = time.monotonic() + READ_SECONDS
-    left = MOST_BYTES_WITHOUT_INDEX
-    batch: list[str] = []
-    size = 0
-    for path in newest:
-        left -= files[path].size
-        if left < 0 and path != newest[0] and not whole:
-            continue
-        batch.append(path)
-        size += files[path].size
-        if size >= _BATCH_BYTES:
-            workspace.freshness.refresh_paths(batch)
-            batch, size = [], 0
-            if time.monotonic() > until and not whole:
-                return
-    workspace.freshness.refresh_paths(batch)
+    wanted = [path for path in files if path.lower() == override]
+    wanted += files if whole else newest_notes(files, MOST_BYTES_READ)
+    workspace.freshness.refresh_paths(dict.fromkeys(wanted))
 
 
 def _day_in(path: str) -> str:
@@ -115,26 +130,37 @@ def _day_in(path: str) -> str:
     return found[0] if found else ""
 
 
-def _with_index(root: Path, settings: Settings, branch: str | None) -> Workspace | None:
-    """A workspace on the index that is there and current for the branch."""
+def _with_index(root: Path, settings: Settings, branch: str | None) -> Opened | None:
+    """A workspace on the index that is there, brought up to date for the branch."""
     vault_root = Vault(root, settings).root
     folder = index_folder(vault_root, settings.shape_digest(), settings.index_dir)
     if not (folder / FILE_NAME).is_file():
         return None
     try:
-        workspace = Workspace(root, settings)
+        workspace = Opened(root, settings)
     except (IndexDamaged, IndexUnavailable):
         return None
     try:
-        if workspace.freshness.built.is_set() and (
-            not branch
-            or workspace.freshness.refresh(branch, deadline=time.monotonic() + REFRESH_SECONDS)
-        ):
+        behind = _bytes_behind(workspace, branch) if branch else 0
+        if behind <= MOST_BYTES_READ and workspace.freshness.built.is_set():
+            if branch:
+                workspace.freshness.refresh(branch)
             return workspace
     except IndexDamaged:
         pass
     workspace.close()
     return None
+
+
+def _bytes_behind(workspace: Opened, branch: str) -> int:
+    """Bytes of the branch's notes that the index does not know as they are now."""
+    with workspace.index.snapshot() as snapshot:
+        known = snapshot.known(branch)
+    return sum(
+        now.size
+        for path, now in workspace.vault.walk(branch).files.items()
+        if path not in known or known[path].fingerprint != now
+    )
 
 
 def _text(value: Any) -> str:

@@ -6,13 +6,15 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from workingset_mcp.errors import SettingsError, VaultError
 from workingset_mcp.settings import load_settings, settings_home
-from workingset_mcp.workspace import Workspace
+
+if TYPE_CHECKING:
+    from workingset_mcp.workspace import Workspace
 
 JSON_SCHEMA_VERSION = 1
 
@@ -50,8 +52,10 @@ def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
 @contextmanager
 def opened(
     vault: Path | None, index_dir: str | None, *, build: bool = True, **flags: Any
-) -> Iterator[Workspace]:
+) -> Iterator["Workspace"]:
     """A workspace over the vault that the options name, indexed if `build`."""
+    from workingset_mcp.workspace import Workspace  # a hook does without
+
     root = vault or settings_home(Path.cwd())
     settings = load_settings(root, {"index_dir": index_dir, **flags})
     workspace = Workspace(root, settings)
@@ -78,7 +82,7 @@ def writing(file: Path) -> Iterator[None]:
         ) from None
 
 
-def build_index(workspace: Workspace) -> None:
+def build_index(workspace: "Workspace") -> None:
     """Index with a progress bar on a terminal, silently in a pipe."""
     if not sys.stderr.isatty():
         workspace.build()
