@@ -3,12 +3,16 @@
 Not here: git itself (`gitlog`), and what stands where there is no commit (`record`).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import accumulate
+from weakref import WeakKeyDictionary
 
 from workingset_mcp.answer import counted
+from workingset_mcp.caller import stop_if_gone
 from workingset_mcp.days import last_day
-from workingset_mcp.gitlog import Commit, Committed, texts_of
+from workingset_mcp.gitlog import Blobs, Commit, Committed
 from workingset_mcp.history import Extract, Record
 from workingset_mcp.ignoring import (
     IGNORE_FILE,
@@ -19,20 +23,25 @@ from workingset_mcp.ignoring import (
     why_folder_is_out,
     why_note_is_out,
 )
+from workingset_mcp.index import Snapshot
 from workingset_mcp.markdown import line_ends_kept
 from workingset_mcp.matching import Matcher
-from workingset_mcp.note import Note, decode, parse_note
+from workingset_mcp.note import Note, decode, parse_note, text_digest
 from workingset_mcp.sections import Section
 from workingset_mcp.statuses import StatusBlock
 from workingset_mcp.stretches import (
+    Dated,
     Meter,
     Window,
     date_at,
-    extract_of,
+    digest_of,
     in_order,
     stretches_of,
 )
 from workingset_mcp.vault import MOST_NOTE_BYTES, NOTE_SUFFIXES, Vault
+
+_Place = tuple[str, int, int, int]  # date, first line, first character, the one behind the last
+_newest: WeakKeyDictionary[Vault, tuple[object, Record]] = WeakKeyDictionary()
 
 
 @dataclass(slots=True)
@@ -87,30 +96,84 @@ def committed_notes(vault: Vault, commit: Commit, branch: str | None) -> list[Co
 
 
 def committed_record(
-    vault: Vault, window: Window, commit: Commit, committed: Sequence[Committed], subject: str
-) -> Record:
-    """What a window asks for of the notes of a commit, in the order of their dates then."""
-    extracts: list[Extract] = []
-    statuses: list[tuple[StatusBlock, str]] = []
-    missing, meter = 0, Meter()
-    raws = texts_of(vault.root, commit.name, [file.blob for file in committed])
+    snapshot: Snapshot, vault: Vault, window: Window, commit: Commit,
+    committed: Sequence[Committed], subject: str,
+) -> Record:  # fmt: skip
+    """What a window asks for of the notes of a commit, in the order of their dates then.
+
+    A commit never changes: the newest record of a vault is kept for the pages behind its first.
+    """
+    asked = (window, commit.name, tuple(committed))
+    kept = _newest.get(vault)
+    if kept and kept[0] == asked:
+        return kept[1]
+    made = _Making(snapshot, vault, window)
+    blobs = Blobs(vault.root, commit.name)
+    missing = 0
     with Matcher(window.query) as matcher:
-        for file, raw in zip(committed, raws, strict=True):
+        for file, raw in zip(committed, blobs.each([f.blob for f in committed]), strict=True):
             if raw is None:
                 missing += 1
-                continue
-            raw = raw[:MOST_NOTE_BYTES]
-            note = parse_note(file.path, raw, vault.settings)
-            if note.kind != "brief":
-                statuses += [(status, file.path) for status in note.statuses]
-                extracts += _extracts(note, decode(raw)[0], window, matcher, meter)
+            else:
+                made.add(file, raw[:MOST_NOTE_BYTES], blobs, matcher)
+    extracts = in_order(made.extracts)
+    blobs.expect([made.blobs[extract.path] for extract in extracts])
     notices = [f"as committed on {commit.day} ({commit.name[:10]})"]
-    notices += status_notice(statuses, last_day(window.as_of))
+    notices += status_notice(made.statuses, last_day(window.as_of))
     if missing:
         notices.append(f"{counted(missing, 'note')} not in this partial clone: left out")
-    return Record(
-        subject, window.call(), in_order(extracts), tuple(notices), meter.exact, narrowed=True
-    )
+    exact = made.meter.exact
+    record = Record(subject, window.call(), extracts, tuple(notices), exact, narrowed=True)
+    if not missing:
+        _newest[vault] = asked, record
+    return record
+
+
+class _Making:
+    """Extracts and statuses of a commit's notes, collected note by note.
+
+    A note that stands in the index byte for byte is not parsed again, unless its sections are asked.
+    """
+
+    def __init__(self, snapshot: Snapshot, vault: Vault, window: Window) -> None:
+        self.extracts: list[Extract] = []
+        self.statuses: list[tuple[StatusBlock, str]] = []
+        self.blobs: dict[str, tuple[str, int]] = {}  # by path: the blob and its characters
+        self.meter = Meter()
+        self._settings, self._window = vault.settings, window
+        self._notes = {note.path: note for note in snapshot.notes(window.branch)}
+        self._statuses: dict[str, list[StatusBlock]] = {}
+        for row in snapshot.statuses(window.branch):
+            self._statuses.setdefault(row.note.path, []).append(row.status)
+
+    def add(self, file: Committed, raw: bytes, blobs: Blobs, matcher: Matcher) -> None:
+        """Add what the window asks for of a note."""
+        stop_if_gone()
+        path, text = file.path, decode(raw)[0]
+        self.blobs[path] = file.blob, len(text)
+        known = self._notes.get(path)
+        places: Iterable[_Place]
+        tokens: int | None = None
+        if known and not self._window.query and known.digest == text_digest(raw):
+            statuses: Sequence[StatusBlock] = self._statuses.get(path, ())
+            places, tokens = _places(known, text, self._window), known.tokens
+        else:
+            note = parse_note(path, raw, self._settings)
+            if note.kind == "brief":
+                return
+            statuses = note.statuses
+            places = (
+                _sections(note, self._window, matcher)
+                if self._window.query
+                else _places(note, text, self._window)
+            )
+        self.statuses += [(status, path) for status in statuses]
+        for date, line, begin, end in places:
+            part = text[begin:end]
+            whole = tokens is not None and len(part) == len(text)
+            cost = tokens if whole and tokens is not None else self.meter.tokens(part)
+            read = partial(blobs.text, file.blob, begin, end)
+            self.extracts.append(Extract(path, date, line, cost, digest_of(part), read))
 
 
 def status_notice(statuses: Sequence[tuple[StatusBlock, str]], day: str) -> list[str]:
@@ -122,24 +185,28 @@ def status_notice(statuses: Sequence[tuple[StatusBlock, str]], day: str) -> list
     return [f"newest status then: {status.heading} · {path}:{status.line}-{status.last_line}"]
 
 
-def _extracts(
-    note: Note, text: str, window: Window, matcher: Matcher, meter: Meter
-) -> Iterator[Extract]:
-    if window.query:
-        for section in _whole_sections(note.sections):
-            above = "\n".join(section[0].headings[:-1])
-            body = "".join(piece.text for piece in section)
-            date = date_at(note, section[0].first_line)
-            if window.holds(date) and matcher.holds_all(f"{above}\n{body}"):
-                yield extract_of(note.path, date, section[0].first_line, body, meter)
-    elif window.dated and len(note.units) > 1:
-        lines = line_ends_kept(text)
-        for unit in stretches_of(note):
-            if window.holds(unit.date):
-                part = "".join(lines[unit.first_line - 1 : unit.last_line])
-                yield extract_of(note.path, unit.date, unit.first_line, part, meter)
-    elif window.holds(note.date):
-        yield extract_of(note.path, note.date, 1, text, meter)
+def _places(note: Dated, text: str, window: Window) -> Iterator[_Place]:
+    """The note, or those of its stretches that lie in the window."""
+    if not window.dated or len(note.units) < 2:
+        if window.holds(note.date):
+            yield note.date, 1, 0, len(text)
+        return
+    starts = [0, *accumulate(map(len, line_ends_kept(text)))]
+    for unit in stretches_of(note):
+        if window.holds(unit.date):
+            yield unit.date, unit.first_line, starts[unit.first_line - 1], starts[unit.last_line]
+
+
+def _sections(note: Note, window: Window, matcher: Matcher) -> Iterator[_Place]:
+    """The sections in the window that hold all words of its query."""
+    end = 0
+    for section in _whole_sections(note.sections):
+        above = "\n".join(section[0].headings[:-1])
+        body = "".join(piece.text for piece in section)
+        begin, end = end, end + len(body)
+        date = date_at(note, section[0].first_line)
+        if window.holds(date) and matcher.holds_all(f"{above}\n{body}"):
+            yield date, section[0].first_line, begin, end
 
 
 def _whole_sections(pieces: Sequence[Section]) -> Iterator[list[Section]]:

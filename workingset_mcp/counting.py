@@ -6,6 +6,7 @@ Counting costs more than indexing, so it happens behind it, or when an answer fi
 from collections.abc import Iterable, Sequence
 
 from workingset_mcp.budget import count_tokens
+from workingset_mcp.caller import stop_if_gone
 from workingset_mcp.index import Index, Snapshot
 from workingset_mcp.index.rows import NoteRow
 
@@ -25,4 +26,8 @@ def count_notes(
     snapshot: Snapshot, notes: Iterable[tuple[int, bytes]]
 ) -> dict[int, tuple[bytes, int]]:
     """Count notes given as (id, digest): id -> (digest, tokens)."""
-    return {note_id: (digest, count_tokens(snapshot.text(note_id))) for note_id, digest in notes}
+    counts = {}
+    for note_id, digest in notes:
+        stop_if_gone()
+        counts[note_id] = (digest, count_tokens(snapshot.text(note_id)))
+    return counts

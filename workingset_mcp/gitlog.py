@@ -9,11 +9,19 @@ reason. Not here: which of the files are notes (`committed`).
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from workingset_mcp.caller import stop_if_gone
+from workingset_mcp.errors import NoteNotFound
+from workingset_mcp.note import decode
+
 _SECONDS = 20
+_ASK_EVERY = 0.2  # seconds: whether the caller still waits
+_AT_ONCE = 200  # blobs that one process reads
+_AHEAD_CHARACTERS = 400_000  # more than a page holds
 _OFF = (
     "core.fsmonitor=false", "core.hooksPath=/dev/null", "core.pager=cat", "core.sshCommand=false",
     "core.askPass=", "credential.helper=", "protocol.allow=never", "diff.external=",
@@ -62,25 +70,64 @@ def files_at(root: Path, day: str) -> Commit:
     """
     if shutil.which("git") is None:
         return Commit(reason="git is not installed")
-    if _said(root, "rev-parse", "--is-inside-work-tree") != "true":
+    place = _run(root, "rev-parse", "--is-inside-work-tree", "--show-prefix") or b""
+    inside, _, prefix_line = place.decode("utf-8", "surrogateescape").partition("\n")
+    if inside != "true":
         return Commit(reason="the vault is not in a git work tree")
-    commit = _said(root, "rev-list", "-1", "--first-parent", f"--before={day}T23:59:59", "HEAD")
-    if not commit:
+    until = f"--before={day}T23:59:59"
+    found = _said(root, "rev-list", "-1", "--first-parent", "--format=%cs", until, "HEAD").split()
+    if len(found) != 3:  # commit, its name, its day
         shallow = _said(root, "rev-parse", "--is-shallow-repository") == "true"
         return Commit(
             reason="the clone is too shallow for that day" if shallow else "no commit is that old"
         )
-    prefix = (_run(root, "rev-parse", "--show-prefix") or b"").decode("utf-8", "surrogateescape")
-    prefix = prefix.removesuffix("\n")
+    prefix = prefix_line.removesuffix("\n")
     below = [prefix] if prefix else []
-    listing = _run(root, "ls-tree", "-r", "-z", "--full-tree", commit, *below)
+    listing = _run(root, "ls-tree", "-r", "-z", "--full-tree", found[1], *below)
     if listing is None:
         return Commit(reason="the clone does not hold the files of that day")
-    day_of_commit = _said(root, "rev-list", "-1", "--format=%cs", "--no-commit-header", commit)
-    return Commit(commit, day_of_commit, tuple(_blobs(listing, prefix)))
+    return Commit(found[1], found[2], tuple(_blobs(listing, prefix)))
 
 
-def texts_of(root: Path, commit: str, blobs: Sequence[str]) -> list[bytes | None]:
+class Blobs:
+    """Texts of a commit's files, read some at a time: neither all at once nor a process for each."""
+
+    def __init__(self, root: Path, commit: str) -> None:
+        self._root, self._commit = root, commit
+        self._order: list[tuple[str, int]] = []
+        self._places: dict[str, int] = {}
+        self._held: dict[str, str] = {}
+
+    def each(self, blobs: Sequence[str]) -> Iterator[bytes | None]:
+        """The bytes of blobs, in order; None for one that a partial clone does not hold."""
+        for at in range(0, len(blobs), _AT_ONCE):
+            yield from _bytes_of(self._root, self._commit, blobs[at : at + _AT_ONCE])
+
+    def expect(self, order: Sequence[tuple[str, int]]) -> None:
+        """Blobs, with their characters, in the order in which `text` will be asked for them."""
+        self._order = list(order)
+        self._places = {blob: at for at, (blob, _) in reversed(list(enumerate(order)))}
+
+    def text(self, blob: str, begin: int, end: int) -> str:
+        """Characters of an expected blob. Raises NoteNotFound when git has dropped it."""
+        held = self._held
+        if blob not in held:
+            ahead: list[str] = []
+            characters = 0
+            for name, size in self._order[self._places[blob] :]:
+                characters += size
+                if ahead and (characters > _AHEAD_CHARACTERS or len(ahead) == _AT_ONCE):
+                    break
+                ahead.append(name)
+            raws = _bytes_of(self._root, self._commit, ahead)
+            read = zip(ahead, raws, strict=True)
+            self._held = held = {name: decode(raw)[0] for name, raw in read if raw is not None}
+        if blob not in held:
+            raise NoteNotFound(f"Git no longer holds {blob[:10]} of that commit.", "Ask anew.")
+        return held[blob][begin:end]
+
+
+def _bytes_of(root: Path, commit: str, blobs: Sequence[str]) -> list[bytes | None]:
     """The bytes of blobs of a commit, in order; None for one that a partial clone does not hold."""
     output = _batch(root, blobs)
     if output is not None:
@@ -141,15 +188,30 @@ def _run(root: Path, *arguments: str, given: bytes | None = None) -> bytes | Non
         k: v for k, v in os.environ.items() if k in ("PATH", "HOME", "SYSTEMROOT", "TMPDIR", "TZ")
     }
     try:
-        done = subprocess.run(  # noqa: S603  # fixed program; a day and object names only
+        process = subprocess.Popen(  # noqa: S603  # fixed program; a day and object names only
             ["git", "--no-pager", *options, "-C", str(root), *arguments],  # noqa: S607  # the user's git
-            input=given or b"",
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            timeout=_SECONDS,
-            check=False,
             env={**kept, **_ENVIRONMENT},
         )
-    except (OSError, subprocess.TimeoutExpired):
+    except OSError:
         return None
-    return done.stdout if done.returncode == 0 else None
+    with process:
+        try:
+            output = _output(process, given)
+        finally:
+            process.kill()  # nothing where it has ended
+    return output if process.returncode == 0 else None
+
+
+def _output(process: "subprocess.Popen[bytes]", given: bytes | None) -> bytes | None:
+    """What a process prints; None when it takes too long."""
+    deadline = time.monotonic() + _SECONDS
+    while time.monotonic() < deadline:
+        try:
+            return process.communicate(given, timeout=_ASK_EVERY)[0]
+        except subprocess.TimeoutExpired:
+            given = None  # it is on its way
+            stop_if_gone()
+    return None

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from workingset_mcp.answer import Draft, counted, fenced
 from workingset_mcp.budget import MOST_BUDGET, count_tokens, take_lines
+from workingset_mcp.caller import stop_if_gone
 from workingset_mcp.errors import ArgumentError
 from workingset_mcp.markdown import line_ends_kept
 
@@ -202,6 +203,7 @@ def make_page(extracts: Sequence[Extract], cursor: Cursor, room: Room) -> Page:
     left = room
     at, character = cursor.extract, cursor.character
     while at < len(extracts):
+        stop_if_gone()
         text = extracts[at].text()
         block, taken = _block(extracts[at], text, character, left)
         if not block:

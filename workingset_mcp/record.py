@@ -110,7 +110,7 @@ def _record_at(snapshot: Snapshot, vault: Vault, window: Window, subject: str) -
     if not commit.reason:
         committed = committed_notes(vault, commit, window.branch)
         if committed:
-            return committed_record(vault, window, commit, committed, subject)
+            return committed_record(snapshot, vault, window, commit, committed, subject)
     reason = commit.reason or "no note of this branch was committed then"
     return _record_by_dates(snapshot, window, subject, reason)
 

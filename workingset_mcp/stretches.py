@@ -13,6 +13,7 @@ from functools import partial
 from typing import Protocol
 
 from workingset_mcp.budget import count_tokens, estimate_tokens
+from workingset_mcp.caller import stop_if_gone
 from workingset_mcp.days import last_day
 from workingset_mcp.history import UNDATED, Extract, first_day
 from workingset_mcp.index import Snapshot
@@ -96,7 +97,8 @@ class Meter:
         return self._characters <= MOST_COUNTED_CHARACTERS
 
     def tokens(self, text: str) -> int:
-        """Tokens of a text."""
+        """Tokens of a text. Stops here when the caller is gone."""
+        stop_if_gone()
         self._characters += len(text)
         return count_tokens(text) if self.exact else estimate_tokens(text)
 

@@ -113,10 +113,13 @@ class Vault:
         """The bytes of a note and their fingerprint, never through a link. Raises OSError."""
         handle = open_without_links(self.root, path)
         try:
-            if not stat.S_ISREG(os.fstat(handle).st_mode):
+            about = os.fstat(handle)
+            if not stat.S_ISREG(about.st_mode):
                 raise IsADirectoryError(path)
             with os.fdopen(handle, "rb", closefd=False) as file:
-                raw = file.read(MOST_NOTE_BYTES)
+                raw = file.read(min(about.st_size + 1, MOST_NOTE_BYTES))  # as much is set aside
+                if len(raw) > about.st_size:  # it grew
+                    raw += file.read(MOST_NOTE_BYTES - len(raw))
             return raw, fingerprint_of(os.fstat(handle))
         finally:
             os.close(handle)

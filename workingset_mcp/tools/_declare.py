@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from anyio.from_thread import check_cancelled
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
@@ -19,6 +20,7 @@ from pydantic import ValidationError
 from rapidfuzz import process
 
 from workingset_mcp.answer import Limits
+from workingset_mcp.caller import asking
 from workingset_mcp.errors import WorkingsetError
 from workingset_mcp.workspace import Workspace
 
@@ -55,7 +57,8 @@ def bound(declared: Declared, workspace_of: Callable[[Context[Any]], Workspace])
     def call(ctx: Context[Any], **arguments: Any) -> str:
         workspace = workspace_of(ctx)
         try:
-            return declared.run(workspace, limits_of(ctx, workspace), **arguments)
+            with asking(check_cancelled):  # the SDK runs this in a thread of anyio
+                return declared.run(workspace, limits_of(ctx, workspace), **arguments)
         except WorkingsetError as error:
             raise ToolError(str(error)) from error
 
