@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
+from mcp.server import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from workingset_mcp import __version__
 from workingset_mcp.errors import SettingsError
-from workingset_mcp.server import build_server
+from workingset_mcp.server import build_server, log_to_stderr
 from workingset_mcp.workspace import Workspace
 
 GRACE_SECONDS = 2  # for answers under way; a listening client would wait for ever
@@ -37,7 +38,8 @@ def serve_http(workspace: Workspace, address: str, token: str | None, hosts: Seq
             f"{host} can be reached from elsewhere.",
             "Give a token: WORKINGSET_TOKEN or --token-file.",
         )
-    app = http_app(workspace, host, port, token, hosts)
+    log_to_stderr()
+    app = http_app(build_server(workspace), host, token, hosts)
     uvicorn.run(
         app, host=host, port=port, log_level="warning", access_log=False,
         timeout_graceful_shutdown=GRACE_SECONDS,
@@ -45,10 +47,9 @@ def serve_http(workspace: Workspace, address: str, token: str | None, hosts: Seq
 
 
 def http_app(
-    workspace: Workspace, host: str, port: int, token: str | None, hosts: Sequence[str] = ()
+    server: MCPServer[Workspace], host: str, token: str | None, hosts: Sequence[str] = ()
 ) -> App:
-    """The ASGI application: `/mcp` behind the token, `/health` open."""
-    server = build_server(workspace)
+    """The ASGI application of a server: `/mcp` behind the token, `/health` open."""
 
     @server.custom_route("/health", methods=["GET"])  # type: ignore[untyped-decorator]  # in the SDK
     async def health(_: Request) -> Response:

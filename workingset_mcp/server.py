@@ -106,11 +106,16 @@ def build_server(workspace: Workspace, *, follow: bool = True) -> MCPServer[Work
     return server
 
 
-def serve_stdio(workspace: Workspace) -> None:
-    """Serve one client over stdin and stdout until it goes."""
+def log_to_stderr() -> None:
+    """Warnings and worse as plain lines, before the SDK sets up its own."""
     logging.basicConfig(
         stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s", force=True
     )
+
+
+def serve_stdio(workspace: Workspace) -> None:
+    """Serve one client over stdin and stdout until it goes."""
+    log_to_stderr()
     server = build_server(workspace)
     try:
         anyio.run(server.run_stdio_async)
