@@ -25,6 +25,7 @@ _NOTE = (
     " n.tokens, n.size, n.digest, n.units, n.remarks, n.line_digests, n.aliases || char(10) || n.tags"
 )
 _SECTION = "id, note_id, ordinal, first_line, last_line, level, headings, date, skip, text, opens"
+_NOTES_OF_FTS = "JOIN section s ON s.id = fts.rowid JOIN note n ON n.id = s.note_id"
 _OPEN = ", ".join(f"'{state}'" for state in OPEN_STATES)
 
 
@@ -211,11 +212,14 @@ class Snapshot:
     ) -> list[Hit]:
         """Best sections for a rendered MATCH expression, best first."""
         rows = self._all(
-            "SELECT fts.rowid, s.note_id, -rank FROM fts JOIN section s ON s.id = fts.rowid"
-            " JOIN note n ON n.id = s.note_id"
-            f" WHERE fts MATCH ? AND rank MATCH 'bm25(6, 3, 3, 1, 1, 4)' {where}"
-            " ORDER BY rank, n.path, s.first_line, s.ordinal LIMIT ?",
-            expression, *parameters, limit,
+            "WITH matched AS MATERIALIZED (SELECT fts.rowid AS id, rank AS cost"
+            f" FROM fts {_NOTES_OF_FTS if where else ''}"
+            f" WHERE fts MATCH ? AND rank MATCH 'bm25(6, 3, 3, 1, 1, 4)' {where}),"
+            " best AS (SELECT id, cost FROM matched WHERE cost <="  # with all as good as the last
+            " ifnull((SELECT cost FROM matched ORDER BY cost LIMIT 1 OFFSET ? - 1), 0))"
+            " SELECT best.id, s.note_id, -best.cost FROM best JOIN section s ON s.id = best.id"
+            " JOIN note n ON n.id = s.note_id ORDER BY cost, n.path, s.first_line, s.ordinal LIMIT ?",
+            expression, *parameters, limit, limit,
         )  # fmt: skip
         return [Hit(*row) for row in rows]
 
@@ -223,8 +227,7 @@ class Snapshot:
         """Every section that matches: (note id, ordinal)."""
         where, parameters = ("AND n.branch = ?", [branch]) if branch is not None else ("", [])
         rows = self._all(
-            "SELECT s.note_id, s.ordinal FROM fts JOIN section s ON s.id = fts.rowid"
-            f" JOIN note n ON n.id = s.note_id WHERE fts MATCH ? {where}",
+            f"SELECT s.note_id, s.ordinal FROM fts {_NOTES_OF_FTS} WHERE fts MATCH ? {where}",
             expression,
             *parameters,
         )
@@ -253,16 +256,15 @@ class Snapshot:
         )
         return [_section(row) for row in rows]
 
-    def count(self, expression: str, where: str = "", parameters: Sequence[Any] = ()) -> int:
+    def count(self, expression: str) -> int:
         """How many sections match."""
-        if not where:
-            sql = "SELECT count(*) FROM fts WHERE fts MATCH ?"
-        else:
-            sql = (
-                "SELECT count(*) FROM fts JOIN section s ON s.id = fts.rowid JOIN note n"
-                f" ON n.id = s.note_id WHERE fts MATCH ? {where}"
-            )
-        return int(self._all(sql, expression, *parameters)[0][0])
+        return int(self._all("SELECT count(*) FROM fts WHERE fts MATCH ?", expression)[0][0])
+
+    def holds(self, expression: str, where: str = "", parameters: Sequence[Any] = ()) -> bool:
+        """Whether any section matches."""
+        joined = _NOTES_OF_FTS if where else ""
+        sql = f"SELECT 1 FROM fts {joined} WHERE fts MATCH ? {where} LIMIT 1"
+        return bool(self._all(sql, expression, *parameters))
 
     def document_frequency(self, stem: str) -> int:
         """In how many sections a stemmed word stands."""

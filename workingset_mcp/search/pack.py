@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ from workingset_mcp.answer import fenced
 from workingset_mcp.budget import count_tokens, cut_to_tokens
 from workingset_mcp.markdown import split_lines
 from workingset_mcp.search.query import fold
-from workingset_mcp.search.rank import Ranked, Weighed
+from workingset_mcp.search.rank import Ranked, Weighed, starts_of_words
 
 LONG_LINE = 300
 LEAST_PASSAGE_TOKENS = 30
@@ -39,7 +40,7 @@ _REST = Tier(80, 2, 5, 0, 2, 0.10)
 TIERS = (*_FIRST, *_NEXT)
 
 _LETTER = r"[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
-_NO_MARKS = dict.fromkeys(map(ord, " \t\r\n*_`#>-+"))
+_MARKS = "*_`#>-+"
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])")
 
 
@@ -127,7 +128,10 @@ def _letters_of(one: Ranked) -> str:
     text = one.section.text[one.section.skip :]
     if _has_heading_line(one) and not one.section.skip:
         text = text.partition("\n")[2]
-    return text.lower().translate(_NO_MARKS)
+    text = "".join(text.lower().split())
+    for mark in _MARKS:
+        text = text.replace(mark, "")
+    return text
 
 
 def _has_heading_line(one: Ranked) -> bool:
@@ -217,10 +221,8 @@ def _windows(
     finders: Sequence[tuple[float, Callable[[str], bool]]],
 ) -> list[int]:  # fmt: skip
     """Indexes of the units worth showing: the best ones, each with a little around it."""
-    own = []
-    for unit in units:
-        folded = fold(unit.text)
-        own.append(sum(idf for idf, holds in finders if holds(folded)))
+    folded = fold("\n".join(unit.text for unit in units)).split("\n")
+    own = [sum(idf for idf, holds in finders if holds(line)) for line in folded]
     last = len(units) - 1
     values = [
         value + 0.4 * ((own[at - 1] if at else 0.0) + (own[at + 1] if at < last else 0.0))
@@ -306,7 +308,11 @@ def _finder(one: Weighed) -> Callable[[str], bool]:
     stems = [
         stem[:-1] if stem.endswith("i") and len(stem) > 2 else stem for stem in one.stems if stem
     ]
-    if not stems:
-        return lambda text: False
-    pattern = re.compile(rf"(?<!{_LETTER})" + r"\w*\W{0,3}".join(map(re.escape, stems)))
-    return lambda text: bool(pattern.search(text))
+    if len(stems) < 2:
+        return lambda text: bool(stems) and next(starts_of_words(text, stems[0]), -1) >= 0
+
+    @cache
+    def pattern() -> re.Pattern[str]:
+        return re.compile(rf"(?<!{_LETTER})" + r"\w*\W{0,3}".join(map(re.escape, stems)))
+
+    return lambda text: all(stem in text for stem in stems) and bool(pattern().search(text))

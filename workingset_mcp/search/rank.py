@@ -91,7 +91,8 @@ class Ranking:
 def rank(query: Query, snapshot: Snapshot, stemmer: Stemmer, limits: Filter) -> Ranking:
     """Rank the sections of the vault for a query, within its limits."""
     where, parameters = limits.whole().where()
-    weighed = [_weigh(concept, snapshot, stemmer, where, parameters) for concept in query.concepts]
+    total = snapshot.section_count()
+    weighed = [_weigh(c, total, snapshot, stemmer, where, parameters) for c in query.concepts]
     present = [w for w in weighed if w.frequency]
     absent = tuple(
         (w.concept.text, _nearest(w, snapshot, stemmer, limits.whole()))
@@ -99,7 +100,9 @@ def rank(query: Query, snapshot: Snapshot, stemmer: Stemmer, limits: Filter) -> 
         if not w.frequency and w.concept.kind == "word" and w.concept.own
     )  # fmt: skip
     absent += tuple(
-        (word, ()) for word in query.cjk_words if not _holds(word, snapshot, where, parameters)
+        (word, ())
+        for word in query.cjk_words
+        if not snapshot.holds(_pairs_of(word), where, parameters)
     )
     if not present:
         return Ranking((), tuple(weighed), absent, weak=False, matched_notes=0)
@@ -138,15 +141,15 @@ def _hits_of_rare(
     }
 
 
-def _holds(word: str, snapshot: Snapshot, where: str, parameters: Sequence[Any]) -> bool:
-    """Whether a CJK word stands somewhere within the limits."""
+def _pairs_of(word: str) -> str:
     pairs = " ".join(word[at : at + 2] for at in range(len(word) - 1))
-    return bool(snapshot.match(f'cjk : "{pairs}"', 1, where, parameters))
+    return f'cjk : "{pairs}"'
 
 
 def _weigh(
-    concept: Concept, snapshot: Snapshot, stemmer: Stemmer, where: str, parameters: Sequence[Any]
-) -> Weighed:
+    concept: Concept, total: int, snapshot: Snapshot, stemmer: Stemmer, where: str,
+    parameters: Sequence[Any],
+) -> Weighed:  # fmt: skip
     stems = (
         tuple(stemmer.stem(word) for word in concept.words)
         if concept.kind != "cjk"
@@ -156,9 +159,8 @@ def _weigh(
         frequency = snapshot.document_frequency(stems[0] if stems else "")
     else:
         frequency = snapshot.count(concept.match)
-    total = snapshot.section_count()
     idf = math.log(1 + (total - frequency + 0.5) / (frequency + 0.5)) * concept.weight
-    if frequency and where and not snapshot.match(concept.match, 1, where, parameters):
+    if frequency and where and not snapshot.holds(concept.match, where, parameters):
         frequency = 0
     return Weighed(concept, stems, frequency, max(idf, 0.01))
 
@@ -231,9 +233,7 @@ def _find(one: Weighed, text: str, body_at: int, stemmer: Stemmer) -> tuple[list
     needle = stem[:-1] if stem.endswith("i") and len(stem) > 2 else stem
     positions: list[int] = []
     exact = False
-    for place in _occurrences(text, needle):
-        if place and _is_letter(text[place - 1]):
-            continue
+    for place in starts_of_words(text, needle):
         end = place + len(needle)
         while end < len(text) and _is_letter(text[end]):
             end += 1
@@ -253,13 +253,18 @@ def _is_letter(character: str) -> bool:
 
 def _find_phrase(concept: Concept, text: str, body_at: int) -> tuple[list[int], bool]:
     first, positions = concept.words[0], []
-    for place in _occurrences(text, first):
-        if place and _is_letter(text[place - 1]):
-            continue
+    for place in starts_of_words(text, first):
         span = text[place : place + 3 * sum(map(len, concept.words)) + 20]
         if tuple(words_of(span)[: len(concept.words)]) == concept.words:
             positions.append(place)
     return positions, any(place >= body_at for place in positions)
+
+
+def starts_of_words(text: str, needle: str) -> Iterator[int]:
+    """Where words begin with the needle in a folded text."""
+    for place in _occurrences(text, needle):
+        if not place or not _is_letter(text[place - 1]):
+            yield place
 
 
 def _occurrences(text: str, needle: str) -> Iterator[int]:
