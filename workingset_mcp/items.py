@@ -23,7 +23,7 @@ from workingset_mcp.settings import Settings
 from workingset_mcp.standing import standing_of
 from workingset_mcp.statuses import DatedHeadings
 
-_TASK = re.compile(rf"^([ \t>]*){LIST_MARK}[ \t]+\[([ xX/\-><!?])\][ \t]+(\S[^\n]*)$", re.MULTILINE)
+_TASK = re.compile(rf"\n[ \t>]*{LIST_MARK}[ \t]+\[([ xX/\-><!?])\][ \t]+(\S[^\n]*)")
 _BULLET = re.compile(rf"^([ \t>]*){LIST_MARK}[ \t]+(\S.*)$")
 _BOX = re.compile(r"^\[[^\[\]]?\](?:[ \t]|$)")
 _NOTHING = re.compile(
@@ -57,14 +57,13 @@ def items_of(
 
 
 def _tasks(outline: Outline) -> Iterator[Item]:
-    for matched in _TASK.finditer(outline.flat):
-        line = outline.line_at(matched.start())
+    for line, matched in outline.lines_like(_TASK):
         kind = outline.kinds[line - 1]
         if kind != Kind.TEXT or not (line in outline.item_depth or _inside_list(outline, line)):
             continue
-        text = without_comment(matched[3])
+        text = without_comment(matched[2])
         if text:
-            yield Item(line, "task", text, state=matched[2])
+            yield Item(line, "task", text, state=matched[1])
 
 
 def _inside_list(outline: Outline, line: int) -> bool:
@@ -77,8 +76,7 @@ def _inside_list(outline: Outline, line: int) -> bool:
 
 
 def _labelled(outline: Outline, patterns: Patterns) -> Iterator[Item]:
-    for matched in patterns.label.finditer(outline.flat):
-        line = outline.line_at(matched.start())
+    for line, matched in outline.lines_like(patterns.label):
         if outline.kinds[line - 1] != Kind.TEXT:
             continue
         key = matched["boxed"] or matched["key"]

@@ -19,7 +19,6 @@ _LINE_MARK = re.compile(rf"^[ \t>]*(?:{LIST_MARK}[ \t]+)?(?:\[[ xX/\-><!?]\][ \t
 _LINK_TARGET = re.compile(r"\]\([^)\n]*\)")
 _COMMENT = re.compile(r"<!--.*?(?:-->|$)|%%.*?(?:%%|$)")
 _BLOCK_ID = re.compile(r"(?<=[ \t])\^[A-Za-z0-9-]{1,64}$")  # a mark of the editor, not of the text
-_BLANKS_AND_EMPHASIS = re.compile(r"[\s*_`]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +37,20 @@ class Item:
 
 def bare_line(line: str) -> str:
     """A line without its quote marks, list mark and box."""
+    if line[:1].isalpha():  # most lines of prose
+        return line.strip()
     return line[_LINE_MARK.match(line).end() :].strip()  # type: ignore[union-attr]  # always matches
 
 
 def folded(text: str) -> str:
     """Text with case, blanks and emphasis folded: two lines that say the same fold alike."""
-    return _BLANKS_AND_EMPHASIS.sub(" ", text).strip().casefold()
+    bare = text.replace("*", " ").replace("_", " ").replace("`", " ")
+    return " ".join(bare.split()).casefold()
 
 
 def without_link_targets(text: str) -> str:
     """Text whose links keep their words and lose their addresses."""
-    return _LINK_TARGET.sub("]", text)
+    return _LINK_TARGET.sub("]", text) if "](" in text else text
 
 
 def without_comment(text: str) -> str:
@@ -63,7 +65,10 @@ def any_of(words: Iterable[str]) -> str:
     """A pattern for any of these words, the longest first; one that matches nothing for none."""
     longest_first = sorted(set(words), key=lambda word: (-len(word), word))
     pattern = "|".join(re.escape(word).replace(r"\ ", r"[ \t]+") for word in longest_first)
-    return pattern or "(?!)"
+    first = "".join(sorted({re.escape(word[:1]) for word in longest_first}))
+    if not all(longest_first) or not first:
+        return pattern or "(?!)"
+    return f"(?=[{first}])(?:{pattern})"  # one look at a letter spares most places the words
 
 
 def plain(word: str) -> str:

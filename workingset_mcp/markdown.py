@@ -23,7 +23,7 @@ _LINE_WITH_END = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
 _ATX = re.compile(r"^[ \t]*#{1,6}(?=[ \t]|$)")
 _CLOSING_HASHES = re.compile(r"(?:^|(?<=[ \t]))#+$")
 _BOLD_LINE = re.compile(
-    r"^ {0,3}(?:\*\*([^*\n]{1,200})\*\*|__([^_\n]{1,200})__):?[ \t]*$", re.MULTILINE
+    r"\n {0,3}(?:\*\*([^*\n]{1,200})\*\*|__([^_\n]{1,200})__):?[ \t]*$", re.MULTILINE
 )
 _FENCE_END = re.compile(r"^[ \t>]*(`{3,}|~{3,})[ \t]*$")
 
@@ -73,6 +73,13 @@ class Outline:
     def line_at(self, offset: int) -> int:
         """Number of the line that holds this offset of `flat`."""
         return bisect_right(self.starts, offset)
+
+    def lines_like(self, pattern: re.Pattern[str]) -> Iterator[tuple[int, re.Match[str]]]:
+        r"""Each line that fits a pattern, with its number. The pattern begins with `\n`, not with
+        `^`: an engine finds a character many times faster than a place between two.
+        """
+        for matched in pattern.finditer(f"\n{self.flat}"):
+            yield self.line_at(matched.start()), matched
 
     def headings_at(self, line: int) -> tuple[str, ...]:
         """The heading path of a line, bold lines included."""
@@ -142,30 +149,32 @@ def _read_blocks(outline: Outline) -> None:
     outline.kinds[:skip] = bytes([Kind.FRONT_MATTER]) * skip
     body = "\n".join([""] * skip + lines[skip:]) if skip else outline.flat
     data = body.encode("utf-8", "replace")
-    starts = _byte_starts(data)
+    starts = [0, *accumulate(len(line) + 1 for line in data.split(b"\n")[:-1])]
     lists = nesting = 0
     events: Iterator[tuple[Any, Any]] = pyromark.events_with_range(body, options=_OPTIONS)
     for event, span in events:
-        if type(event) is not dict:
+        if type(event) is not dict or "Text" in event:
             continue
-        for edge in ("Start", "End"):
-            tag = event.get(edge)
-            if tag is None:
-                continue
+        if "End" in event:
+            tag = event["End"]
             name = tag if type(tag) is str else next(iter(tag))
-            step = 1 if edge == "Start" else -1
             if name in _CONTAINERS:
-                nesting += step
-                lists += step * (name == "List")
-                if name == "Item" and edge == "Start":
-                    outline.item_depth[bisect_right(starts, _first_mark(data, span["start"]))] = (
-                        lists
-                    )
-            elif name in _MARKED and edge == "Start":
+                nesting -= 1
+                lists -= name == "List"
+        elif "Start" in event:
+            tag = event["Start"]
+            name = tag if type(tag) is str else next(iter(tag))
+            if name in _CONTAINERS:
+                nesting += 1
+                lists += name == "List"
+                if name == "Item":
+                    line = bisect_right(starts, _first_mark(data, span["start"]))
+                    outline.item_depth[line] = lists
+            elif name in _MARKED:
                 first = bisect_right(starts, span["start"])
                 last = bisect_right(starts, max(span["start"], span["end"] - 1))
                 _mark_block(outline, name, tag, first, last, nesting)
-        if "Code" in event or "InlineHtml" in event or "Html" in event:
+        elif "Code" in event or "InlineHtml" in event or "Html" in event:
             _note_span(outline, event, data, starts, span["start"], span["end"])
 
 
@@ -229,15 +238,6 @@ def _check_fence(outline: Outline, tag: object, first: int, last: int) -> None:
     closed = _FENCE_END.match(outline.lines[last - 1])
     if opened and not (last > first and closed and closed[1].startswith(opened[1])):
         outline.unclosed_fence_line = first
-
-
-def _byte_starts(data: bytes) -> list[int]:
-    """Offset in UTF-8 bytes of each line."""
-    starts, at = [0], data.find(b"\n")
-    while at >= 0:
-        starts.append(at + 1)
-        at = data.find(b"\n", at + 1)
-    return starts
 
 
 def _mark_comments(outline: Outline) -> None:
@@ -329,8 +329,7 @@ def _mark_bold_lines(outline: Outline) -> None:
     outline.marks = list(outline.headings)
     if "**" not in outline.flat and "__" not in outline.flat:
         return
-    for matched in _BOLD_LINE.finditer(outline.flat):
-        line = outline.line_at(matched.start())
+    for line, matched in outline.lines_like(_BOLD_LINE):
         if outline.kinds[line - 1] == Kind.TEXT and line not in outline.item_depth:
             text = (matched[1] or matched[2]).strip().rstrip(":：").strip()
             if text:

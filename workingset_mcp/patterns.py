@@ -38,12 +38,12 @@ class Patterns:
         self.kind_of_label = {plain(word): kind for kind, words in labels for word in words}
         keys = any_of([word for _, words in labels for word in words])
         self.label = re.compile(
-            rf"^[ \t>]*(?:{LIST_MARK}[ \t]+)?[*_`]{{0,3}}(?:"
+            rf"\n[ \t>]*(?:{LIST_MARK}[ \t]+)?[*_`]{{0,3}}(?:"
             rf"\[(?P<boxed>{keys})\][*_]{{0,3}}[:：]?[ \t]+"
             rf"|(?P<key>{keys})[*_`]{{0,3}}(?:[ \t]*\([^()\n]{{1,60}}\))?"
             r"(?:[*_`]{0,3}[ \t]{0,9}[:：][*_`]{0,3}|[*_`]{0,3}[ \t]{1,9}[-–—][ \t]+)"
-            r")(?P<text>[^\n]*)$",
-            re.MULTILINE | re.IGNORECASE,
+            r")(?P<text>[^\n]*)",
+            re.IGNORECASE,
         )
         self.status = re.compile(
             rf"^(?:\d\ufe0f?\u20e3|[\W_ℹ])*(?:(?:current|latest|aktueller|derzeitiger)[ \t]+)?"
