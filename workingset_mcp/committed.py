@@ -24,6 +24,7 @@ from workingset_mcp.ignoring import (
     why_note_is_out,
 )
 from workingset_mcp.index import Snapshot
+from workingset_mcp.index.rows import section_date
 from workingset_mcp.markdown import line_ends_kept
 from workingset_mcp.matching import Matcher
 from workingset_mcp.note import Note, decode, parse_note, text_digest
@@ -201,10 +202,12 @@ def _sections(note: Note, window: Window, matcher: Matcher) -> Iterator[_Place]:
     """The sections in the window that hold all words of its query."""
     end = 0
     for section in _whole_sections(note.sections):
-        above = "\n".join(section[0].headings[:-1])
+        headings = section[0].headings
+        untitled = headings[1:-1] if headings[:1] == (note.title,) else headings[:-1]
+        above = "\n".join(untitled)  # as the index has them
         body = "".join(piece.text for piece in section)
         begin, end = end, end + len(body)
-        date = date_at(note, section[0].first_line)
+        date = date_at(note, section[0].first_line, section_date(headings))
         if window.holds(date) and matcher.holds_all(f"{above}\n{body}"):
             yield date, section[0].first_line, begin, end
 

@@ -15,7 +15,15 @@ from typing import Any
 import pytest
 from conftest import OpenVault, write_vault
 
-from history.test_full_context import joined, pages_of, read_page, stretches
+from history.test_full_context import (
+    GoneError,
+    gone_after,
+    joined,
+    pages_of,
+    read_page,
+    stretches,
+)
+from workingset_mcp.caller import asking
 from workingset_mcp.errors import ArgumentError, BranchNotFound
 from workingset_mcp.workspace import Workspace
 
@@ -376,12 +384,45 @@ def test_a_query_narrows_what_stood_then(tmp_path: Path, open_vault: OpenVault) 
         "2026-03-01",
         text="=== cust/acme/a.md\nThe kiln is cold.\n=== cust/acme/b.md\nThe crane is old.\n",
     )
-    workspace = open_vault(root)
-    try:
-        page = read_page(workspace.full("cust/acme", query="kiln", as_of="2026-03-01"))
-    except ArgumentError:
-        return
+    page = read_page(open_vault(root).full("cust/acme", query="kiln", as_of="2026-03-01"))
     assert [block.path for block in page.blocks] == ["cust/acme/a.md"]
+
+
+FOUND_NOW_AND_THEN = """\
+=== cust/acme/2026-01-05-yard.md
+---
+tags: [harbour]
+---
+# The kiln and the yard
+
+## Plans of 2026-02-10
+
+A new crane.
+
+### Costs
+
+The kiln is dear.
+=== cust/acme/2026-02-01-call.md
+# Call
+
+## Kiln
+
+### Heat
+
+Too much.
+"""
+
+
+@pytest.mark.parametrize("query", ["kiln", "heat", "kiln heat", "yard", "crane", "harbour"])
+def test_a_query_finds_of_a_commit_what_it_finds_of_the_same_files(
+    tmp_path: Path, open_vault: OpenVault, query: str
+) -> None:
+    root = begun(tmp_path / "vault")
+    commit(root, "2026-03-01", text=FOUND_NOW_AND_THEN)
+    workspace = open_vault(root)
+    then = read_page(workspace.full("acme", query=query, as_of="2026-03-01")).blocks
+    assert then
+    assert then == read_page(workspace.full("acme", query=query)).blocks
 
 
 LOG = (
@@ -454,6 +495,13 @@ def test_variables_of_git_in_the_environment_change_nothing(
     monkeypatch.setenv("GIT_CONFIG_VALUE_0", str(other))
     assert workspace.full("cust/acme", as_of="2026-03-31") == expected
     assert not (tmp_path / "trace").exists()
+
+
+@pytest.mark.parametrize("times", [0, 1, 4])
+def test_reading_a_commit_for_a_caller_who_is_gone_stops(workspace: Workspace, times: int) -> None:
+    with pytest.raises(GoneError), asking(gone_after(times)):
+        workspace.full(as_of="2026-03-24")
+    assert joined(pages_of(workspace, 5_000, as_of="2026-03-24"))["cust/acme/index.md"]
 
 
 def test_asking_leaves_the_repository_as_it_is(

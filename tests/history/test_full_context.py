@@ -11,7 +11,7 @@ import shutil
 import tempfile
 import time
 import tracemalloc
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -25,6 +25,7 @@ from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from workingset_mcp.answer import Limits
+from workingset_mcp.caller import asking
 from workingset_mcp.demo import example_vault
 from workingset_mcp.errors import ArgumentError
 from workingset_mcp.settings import Settings
@@ -947,6 +948,38 @@ def test_the_printed_call_of_a_query_goes_on_whatever_is_in_it(query: str) -> No
         assert joined(pages_of(workspace, 500, query=query)) == notes
 
 
+# -- a caller that is gone -------------------------------------------------------------------------
+
+
+class GoneError(Exception):
+    """What the edge raises in a call that was cancelled."""
+
+
+def gone_after(times: int) -> Callable[[], None]:
+    """A caller who still waits this many times when asked."""
+    answers = iter(range(times))
+
+    def ask() -> None:
+        if next(answers, None) is None:
+            raise GoneError
+
+    return ask
+
+
+@pytest.mark.parametrize("times", [0, 1, 7])
+@pytest.mark.parametrize(
+    "asked", [{}, {"since": "2026"}, {"query": "kiln"}, {"as_of": "2026-02"}], ids=str
+)
+def test_work_for_a_caller_who_is_gone_stops_between_two_notes(
+    asked: dict[str, str], times: int
+) -> None:
+    notes = {f"2026-01-{day:02}.md": lines_about("kiln").encode() for day in range(1, 10)}
+    with open_notes(notes) as workspace:
+        with pytest.raises(GoneError), asking(gone_after(times)):
+            workspace.full(**asked)
+        assert joined(pages_of(workspace, 5_000, **asked)).keys() == notes.keys()
+
+
 # -- a plan, where it is too much ------------------------------------------------------------------
 
 
@@ -1183,6 +1216,14 @@ def test_a_page_of_two_million_tokens_needs_little_memory(
     assert peak < 20_000_000
     if page.following and "query" not in asked:
         assert peak_of(heavy[0], page.following)[1] < 20_000_000
+
+
+@most_time
+def test_files_that_are_read_again_need_little_memory(heavy: Heavy) -> None:
+    workspace, texts = heavy
+    for path in texts:
+        os.utime(workspace.vault.root / path)
+    assert peak_of(workspace, {"branch": "acme"})[1] < 20_000_000
 
 
 @most_time
