@@ -17,9 +17,10 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from watchfiles import Change
 
+from workingset_mcp.changes import Changes, plan_changes
 from workingset_mcp.errors import BranchNotFound
 from workingset_mcp.follower import Follower
-from workingset_mcp.freshness import Changes, State, plan_changes
+from workingset_mcp.freshness import State
 from workingset_mcp.index.rows import Known
 from workingset_mcp.settings import Settings
 from workingset_mcp.vault import Fingerprint

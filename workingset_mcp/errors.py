@@ -77,7 +77,14 @@ class OverrideTooLarge(WorkingsetError):
 
 
 class IndexDamaged(WorkingsetError):
-    """The index file is damaged; the workspace builds it anew and asks again."""
+    """The index file is damaged; the workspace builds it anew and asks again.
+
+    `epoch`: which of the files that stood there one after the other (`Freshness.start_anew`).
+    """
+
+    def __init__(self, message: str, hint: str = "", *, epoch: int | None = None) -> None:
+        super().__init__(message, hint)
+        self.epoch = epoch
 
 
 class IndexUnavailable(WorkingsetError):

@@ -1,4 +1,4 @@
-"""Files, safely: opened without following a link, found in another Unicode form, written whole.
+"""Files, safely: told apart, opened without following a link, found in another Unicode form, written whole.
 
 Not here: which files are notes (`vault`).
 """
@@ -8,6 +8,39 @@ import stat
 import tempfile
 import unicodedata
 from pathlib import Path
+from typing import NamedTuple
+
+_CLOCK_STEP_NS = 50_000_000  # file systems stamp in steps of up to some 10 ms
+COARSE_CLOCK_STEP_NS = 2_000_000_000  # FAT and some network disks
+
+
+class Fingerprint(NamedTuple):
+    """What the file system says of a file: it differs whenever the file was written to."""
+
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+
+    def unseen_until(self) -> int:
+        """Until when (nanoseconds) the file may be written again without this changing."""
+        stamp = self.ctime_ns if os.name == "posix" else self.mtime_ns
+        return stamp + (_CLOCK_STEP_NS if stamp % 1_000_000 else COARSE_CLOCK_STEP_NS)
+
+
+def fingerprint_of(found: os.stat_result) -> Fingerprint:
+    """Fingerprint from a stat result; the inode folded to what SQLite can hold."""
+    return Fingerprint(
+        found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino & 0x7FFF_FFFF_FFFF_FFFF
+    )
+
+
+def is_link(file: Path) -> bool:
+    """Whether a path is a link itself; a path the system does not take is none."""
+    try:
+        return file.is_symlink()
+    except (OSError, ValueError):
+        return False
 
 
 def open_without_links(root: Path, path: str) -> int:

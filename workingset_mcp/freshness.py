@@ -1,40 +1,27 @@
 """Making the index equal to the vault, and knowing how far it is.
 
-An event is only a hint: whatever arrives, `refresh` compares fingerprints of disk and index
-(`plan_changes`, pure), parses what differs and applies it. Correctness never depends on which
-events came. Not here: when to look (`follower`), what an answer needs checked (`workspace`).
+An event is only a hint: whatever arrives, `refresh` compares fingerprints of disk and index, parses
+what differs and applies it. Correctness never depends on which events came. Not here: what differs
+(`changes`), when to look (`follower`), what an answer needs checked (`workspace`).
 """
 
-import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
-from workingset_mcp.index import Index, Snapshot
+from workingset_mcp.changes import Changes, Doubts, plan_changes
+from workingset_mcp.errors import IndexUnavailable, WorkingsetError
+from workingset_mcp.index import Index, KnownFiles, Snapshot
 from workingset_mcp.index.rows import Known, Parsed
 from workingset_mcp.note import parse_note, text_digest, unreadable_note
 from workingset_mcp.vault import Fingerprint, LeftOut, Vault
 
 BATCH_NOTES = 200
 FIRST_BUILD_WAIT_SECONDS = 5.0
-_CLOCK_STEP_NS = 50_000_000  # file systems stamp in steps of up to some 10 ms
-_COARSE_CLOCK_STEP_NS = 2_000_000_000  # FAT and some network disks
 
 Progress = Callable[[int, int], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """How the disk differs from the index. `doubtful` files must be read to know."""
-
-    added: tuple[str, ...] = ()
-    modified: tuple[str, ...] = ()
-    removed: tuple[str, ...] = ()
-    doubtful: tuple[str, ...] = ()
-
-    def __bool__(self) -> bool:
-        return bool(self.added or self.modified or self.removed or self.doubtful)
 
 
 @dataclass(slots=True)
@@ -55,38 +42,16 @@ class State:
         return f"index {self.name}"
 
 
-def plan_changes(
-    disk: Mapping[str, Fingerprint],
-    known: Mapping[str, Known],
-    settled: Mapping[str, Fingerprint] | None = None,
-) -> Changes:
-    """Compare what is on disk with what the index knows.
-
-    A file whose stamp lies within the clock's step of the moment it was read may have been written
-    again unseen: it is doubtful unless `settled` holds this very fingerprint.
-    """
-    settled = settled or {}
-    added, modified, doubtful = [], [], []
-    for path, fingerprint in disk.items():
-        seen = known.get(path)
-        if seen is None:
-            added.append(path)
-        elif seen.fingerprint != fingerprint:
-            modified.append(path)
-        else:
-            stamp = fingerprint.ctime_ns if os.name == "posix" else fingerprint.mtime_ns
-            if stamp + _COARSE_CLOCK_STEP_NS > seen.read_ns:
-                step = _CLOCK_STEP_NS if stamp % 1_000_000 else _COARSE_CLOCK_STEP_NS
-                if stamp + step > seen.read_ns and settled.get(path) != fingerprint:
-                    doubtful.append(path)
-    removed = (
-        [path for path in known if path not in disk] if len(known) + len(added) != len(disk) else []
-    )
-    return Changes(tuple(added), tuple(modified), tuple(removed), tuple(doubtful))
+class _TakenOver(Exception):
+    """Another database took over from the one that was compared with the disk."""
 
 
 class Freshness:
-    """Keeps one index equal to one vault. Any thread may call it."""
+    """Keeps one index equal to one vault. Any thread may call it.
+
+    Its methods raise IndexDamaged; without a follower also IndexUnavailable, when the index takes no
+    writes. With one, that is remembered (`state`) and tried again.
+    """
 
     def __init__(self, vault: Vault, index: Index) -> None:
         self.vault = vault
@@ -96,20 +61,16 @@ class Freshness:
         self.walk_seconds = 1.0  # of the last look at the whole vault
         self.built = threading.Event()
         self.stopping = threading.Event()
-        self.watcher = "off"
+        self.watcher = "off"  # then: starting, events or polling
         self.listeners: list[
             Callable[[frozenset[str]], None]
         ] = []  # told of changed notes, by path
         # In memory one connection serves everyone: one lock, or two threads wait for each other.
-        self._lock = index.write_lock if index.file is None else threading.RLock()
-        self._settled: dict[str, Fingerprint] = {}
-        self._known: dict[str, dict[str, Known]] = {}
-        self._known_version: tuple[int, int] | None = None
-        self._known_generation = -1
-        with index.snapshot() as snapshot:
-            if snapshot.complete():
-                self.built.set()
-                self.state = State("current")
+        self._lock = index.write_lock
+        self._building = threading.Lock()
+        self._doubts = Doubts()
+        self._known = KnownFiles(index, vault.branch_of)
+        self._look_at_index()
 
     def refresh(
         self, branch: str | None = None, *, deadline: float | None = None,
@@ -119,79 +80,81 @@ class Freshness:
 
         `deadline` (monotonic seconds): stop there with what is done, and return False.
         """
-        started = time.monotonic()
-        with self._lock:
-            walk = self.vault.walk(branch)
-            if branch is None:
-                self.walk_seconds = time.monotonic() - started
-                self.left_out = walk.left_out
-            changes = plan_changes(walk.files, self._known_of(branch), self._settled)
-        if not changes:
-            if branch is None:
-                self._mark_built()
-            return True
-        finished = self._apply(changes, walk.files, deadline, progress)
-        if branch is None and finished:
-            self._mark_built()
-        return finished
+        while True:
+            try:
+                return self._refresh(branch, deadline, progress)
+            except _TakenOver:
+                continue
+            except IndexUnavailable as error:
+                if self.watcher == "off":  # nobody tries again
+                    raise
+                self.note_failure(error)
+                return False
 
     def is_current(
         self, branch: str | None = None, paths: Sequence[str] | None = None,
         snapshot: Snapshot | None = None,
     ) -> bool:  # fmt: skip
-        """Whether disk and index, or a snapshot of it, agree on the vault, a branch, or these paths."""
+        """Whether disk and index, or a snapshot of it, agree on the vault, a branch, or these paths.
+
+        Only files in doubt are read.
+        """
         with self._lock:
-            if paths is not None:
-                return not self._changes_of(paths, snapshot)[0]
-            disk = self.vault.walk(branch).files
-            return not plan_changes(disk, self._known_to(snapshot, branch), self._settled)
+            if paths is None:
+                disk, known = self.vault.walk(branch).files, self._known.of(branch, snapshot)
+            else:
+                disk, known = self._about(paths, snapshot)
+            changes = plan_changes(disk, known, self._doubts.settled)
+            if changes.added or changes.modified or changes.removed:
+                return False
+            return all(
+                self._reads_the_same(path, disk[path], known[path]) for path in changes.doubtful
+            )
 
     def refresh_paths(self, paths: Iterable[str]) -> bool:
-        """Make the index equal to the disk for these paths. True when anything differed."""
+        """Make the index equal to the disk for these paths. True when anything differed.
+
+        A path that is there, and is no note any more (an ignore file, a link), may not be the only
+        one: then the whole vault is looked at.
+        """
         with self._lock:
-            changes, disk = self._changes_of(paths)
+            disk, known = self._about(list(paths))
+            changes = plan_changes(disk, known, self._doubts.settled)
             if not changes:
                 return False
-            before = self._known_version
-            self._apply(changes, disk, None, None)
-            return self._known_version != before or bool(changes.modified or changes.removed)
-
-    def _changes_of(
-        self, paths: Iterable[str], snapshot: Snapshot | None = None
-    ) -> tuple[Changes, dict[str, Fingerprint]]:
-        known, disk = {}, {}
-        for path in paths:
-            seen = self._known_to(snapshot, self.vault.branch_of(path)).get(path)
-            now = self.vault.fingerprint(path)
-            if seen:
-                known[path] = seen
-            if now:
-                disk[path] = now
-        return plan_changes(disk, known, self._settled), disk
+            if any(self.vault.fingerprint(path) for path in changes.removed):
+                self.refresh()
+                return True
+            before = self.index.data_version()
+            with suppress(_TakenOver):
+                self._apply(changes, disk, before[0], None, None)
+            return self.index.data_version() != before
 
     def build(self, progress: Progress | None = None) -> None:
-        """Index the whole vault once; when another process is at it, wait for that one."""
-        while not self.stopping.is_set():
-            with self.index.build_turn() as mine:
-                if mine:
-                    with self.index.snapshot() as snapshot:
-                        first = not snapshot.complete()
-                    if self.refresh(progress=progress) and first:
-                        self.index.settle()
+        """Index the whole vault once; when another thread or process is at it, wait for that one."""
+        with self._building:
+            while not self.stopping.is_set():
+                with self.index.build_turn() as mine:
+                    if mine:
+                        with self.index.snapshot() as snapshot:
+                            first = not snapshot.complete()
+                        if self.refresh(progress=progress) and first:
+                            self.index.settle()
+                        return
+                with self.index.snapshot() as snapshot:
+                    complete, done = snapshot.complete(), snapshot.note_count()
+                if complete:
+                    self.refresh()
                     return
-            with self.index.snapshot() as snapshot:
-                complete, done = snapshot.complete(), snapshot.note_count()
-            if complete:
-                self.refresh()
-                return
-            self.state.done = done
-            self.stopping.wait(0.05)
+                self.state.done = done
+                self.stopping.wait(0.1)
 
     def wait_until_built(self, seconds: float = FIRST_BUILD_WAIT_SECONDS) -> bool:
-        """Wait for the first full build; False when it takes longer, or the server ends."""
+        """Wait for the first full build; False when it takes longer, or fails, or the server ends."""
         deadline = time.monotonic() + seconds
         while not self.built.wait(0.1):
-            if self.stopping.is_set() or time.monotonic() >= deadline:
+            over = self.stopping.is_set() or time.monotonic() >= deadline
+            if over or self.state.name == "failing":
                 return False
         return True
 
@@ -201,21 +164,62 @@ class Freshness:
 
     def knows_below(self, folder: str) -> bool:
         """Whether the index knows a note below this folder."""
-        with self._lock:
-            return any(path.startswith(f"{folder}/") for path in self._known_of(None))
+        with self.index.snapshot() as snapshot:
+            return snapshot.has_below(folder)
 
-    def start_anew(self) -> None:
-        """Put a new, empty file in the place of a damaged one, and forget what was known."""
+    def start_anew(self, epoch: int | None = None) -> None:
+        """Put a new file in the place of a damaged one, and forget what was known.
+
+        `epoch`: of the damaged file (`IndexDamaged.epoch`). Nothing is done when another thread
+        replaced that one already; what another process has built already is taken.
+        """
         with self._lock:
-            self.index.replace_damaged()
-            self.built.clear()
-            self.state = State()
-            self._known_version = None
-            self._settled.clear()
+            if self.index.replace_damaged(epoch):
+                self.built.clear()
+                self.state = State()
+                self._doubts.clear()
+                self._look_at_index()
 
     def note_failure(self, error: BaseException) -> None:
         """Remember that keeping up failed, until a refresh succeeds again."""
-        self.state = State("failing", problem=type(error).__name__)
+        named = error.message if isinstance(error, WorkingsetError) else type(error).__name__
+        self.state = State("failing", problem=named.removesuffix("."))
+
+    def _look_at_index(self) -> None:
+        with self.index.snapshot() as snapshot:
+            if snapshot.complete():
+                self.built.set()
+                self.state = State("current")
+
+    def _about(
+        self, paths: Sequence[str], view: Snapshot | None = None
+    ) -> tuple[dict[str, Fingerprint], dict[str, Known]]:
+        """What disk and index say of these paths."""
+        known = {}
+        for path in paths:
+            seen = self._known.of(self.vault.branch_of(path), view).get(path)
+            if seen:
+                known[path] = seen
+        return self.vault.fingerprints(paths), known
+
+    def _refresh(
+        self, branch: str | None, deadline: float | None, progress: Progress | None
+    ) -> bool:
+        started = time.monotonic()
+        with self._lock:
+            epoch, known = self.index.data_version()[0], self._known.of(branch)
+            walk = self.vault.walk(branch)
+            if branch is None:
+                self.walk_seconds = time.monotonic() - started
+                self.left_out = walk.left_out
+            changes = plan_changes(walk.files, known, self._doubts.settled)
+        if changes and not self._apply(changes, walk.files, epoch, deadline, progress):
+            return False
+        if branch is None:
+            with self._lock:
+                self._ensure_same(epoch)
+                self._mark_built()
+        return True
 
     def _mark_built(self) -> None:
         if not self.built.is_set():
@@ -225,8 +229,12 @@ class Freshness:
         if self.state.name != "current":
             self.state = State("current")
 
+    def _ensure_same(self, epoch: int) -> None:
+        if self.index.data_version()[0] != epoch:
+            raise _TakenOver
+
     def _apply(
-        self, changes: Changes, disk: Mapping[str, Fingerprint], deadline: float | None,
+        self, changes: Changes, disk: Mapping[str, Fingerprint], epoch: int, deadline: float | None,
         progress: Progress | None,
     ) -> bool:  # fmt: skip
         to_read = [*changes.added, *changes.modified, *changes.doubtful]
@@ -235,11 +243,13 @@ class Freshness:
             self.state.total = max(self.state.total, len(disk))
         removed: tuple[str, ...] = changes.removed
         for start in range(0, len(to_read) or 1, BATCH_NOTES):
-            if self.stopping.is_set() or (deadline is not None and time.monotonic() > deadline):
+            if deadline is not None and time.monotonic() > deadline:
                 return False
             batch = to_read[start : start + BATCH_NOTES]
             with self._lock:
-                self._apply_batch(batch, removed, disk)
+                self._ensure_same(epoch)
+                if not self._apply_batch(batch, removed, disk):
+                    return False
             removed = ()
             done = len(disk) - len(to_read) + min(len(to_read), start + BATCH_NOTES)
             if whole:
@@ -249,44 +259,48 @@ class Freshness:
         return True
 
     def _apply_batch(
-        self, batch: list[str], removed: tuple[str, ...], disk: Mapping[str, Fingerprint]
-    ) -> None:
+        self, batch: Sequence[str], removed: Sequence[str], disk: Mapping[str, Fingerprint]
+    ) -> bool:
+        """Read and write some notes; False when there is no time, since the server ends."""
         parsed: list[Parsed] = []
         touched: list[tuple[str, Known]] = []
         gone: list[str] = list(removed)
+        _, all_known = self._about(batch)
         for path in batch:
-            known = self._known_of(self.vault.branch_of(path)).get(path)
+            if self.stopping.is_set():
+                return False
+            known = all_known.get(path)
             read = self._read(path, disk[path], known)
             if read is None:
                 gone.extend([path] if known else [])
             elif isinstance(read, Known):
-                self._settled[path] = read.fingerprint
+                self._doubts.note_reading(path, read)
                 if known and known.fingerprint != read.fingerprint:
                     touched.append((path, read))
             else:
                 parsed.append(read)
         if not (parsed or touched or gone):
-            return
-        before = self.index.data_version()
+            return not self.stopping.is_set()
         generation = self.index.apply(parsed, gone, touched)
+        if self.state.name == "failing" and self.built.is_set():
+            self.state = State("current")
+        fresh = [(p.note.path, Known(p.fingerprint, p.read_ns, p.digest)) for p in parsed]
+        self._known.took(generation, gone, [*touched, *fresh])
         changed = [*gone, *(p.note.path for p in parsed)]
         if changed and self.built.is_set():
             self._tell_listeners(changed)
-        if self._known_version != before:
-            self._known_version = None
-            return
-        for path in gone:
-            self._known.get(self.vault.branch_of(path), {}).pop(path, None)
-        fresh = [(p.note.path, Known(p.fingerprint, p.read_ns, p.digest)) for p in parsed]
-        for path, known in [*touched, *fresh]:
-            self._known.setdefault(self.vault.branch_of(path), {})[path] = known
-        after = self.index.data_version()
-        self._known_version = after if after[0] == before[0] else None
-        self._known_generation = generation
+        return True
 
     def _tell_listeners(self, paths: Sequence[str]) -> None:
         for listener in list(self.listeners):
             listener(frozenset(paths))
+
+    def _reads_the_same(self, path: str, seen: Fingerprint, known: Known) -> bool:
+        read = self._read(path, seen, known)
+        if not isinstance(read, Known):
+            return False
+        self._doubts.note_reading(path, read)
+        return True
 
     def _read(self, path: str, seen: Fingerprint, known: Known | None) -> Parsed | Known | None:
         """Read one file: parsed, only its fingerprint where the content is known, None when gone."""
@@ -306,25 +320,3 @@ class Freshness:
         return Parsed(
             parse_note(path, raw, self.vault.settings), branch, fingerprint, read_ns, digest
         )
-
-    def _known_to(self, snapshot: Snapshot | None, branch: str | None) -> Mapping[str, Known]:
-        """What a snapshot has, which is what the index has unless someone wrote since."""
-        known = self._known_of(branch)
-        if snapshot is None or snapshot.generation() == self._known_generation:
-            return known
-        return snapshot.known(branch)
-
-    def _known_of(self, branch: str | None) -> Mapping[str, Known]:
-        """What the index knows, from memory unless another process wrote to it."""
-        version = self.index.data_version()
-        if version != self._known_version:
-            with self.index.snapshot() as snapshot:
-                rows = snapshot.known()
-                self._known_generation = snapshot.generation()
-            self._known = {}
-            for path, known in rows.items():
-                self._known.setdefault(self.vault.branch_of(path), {})[path] = known
-            self._known_version = version
-        if branch is not None:
-            return self._known.get(branch, {})
-        return {path: known for part in self._known.values() for path, known in part.items()}

@@ -45,8 +45,8 @@ def healing(method: Method) -> Method:
     def healed(self: "Opened", *arguments: Any, **named: Any) -> Any:
         try:
             return method(self, *arguments, **named)
-        except IndexDamaged:
-            self.freshness.start_anew()
+        except IndexDamaged as error:
+            self.freshness.start_anew(error.epoch)
             self.start_building()
             self.freshness.wait_until_built()
             return method(self, *arguments, **named)
@@ -86,8 +86,8 @@ class Opened:
         """Index the whole vault, in this thread."""
         try:
             self.freshness.build(progress)
-        except IndexDamaged:
-            self.freshness.start_anew()
+        except IndexDamaged as error:
+            self.freshness.start_anew(error.epoch)
             self.freshness.build(progress)
 
     def start_building(self) -> threading.Thread:
@@ -113,9 +113,8 @@ class Opened:
             with self.index.snapshot() as snapshot:
                 waiting = snapshot.uncounted(50)
                 counted_now = count_notes(snapshot, waiting)
-            if not counted_now:
+            if not counted_now or not self.index.save_tokens(counted_now):
                 return
-            self.index.save_tokens(counted_now)
 
     @healing
     def materials(self, branch: str | None) -> Materials:

@@ -8,12 +8,15 @@ says (`note`), and what is known of it (`index`).
 import os
 import re
 import stat
+import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 from workingset_mcp.errors import NoteNotFound, PathRefused, VaultNotFound
-from workingset_mcp.files import open_without_links, other_spelling
+from workingset_mcp.files import Fingerprint as Fingerprint
+from workingset_mcp.files import fingerprint_of, is_link, open_without_links, other_spelling
 from workingset_mcp.ignoring import (
     CONFLICT_COPY,
     EDITOR_TEMPORARY,
@@ -36,15 +39,6 @@ MOST_NOTE_BYTES = 64_000_000
 MOST_PATH_CHARACTERS = 4_096
 _LINES_BEHIND = re.compile(r"^(?P<path>.+?):(?P<lines>\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*)$")
 _DRIVE = re.compile(r"^[A-Za-z]:")
-
-
-class Fingerprint(NamedTuple):
-    """What the file system says of a file: it differs whenever the file was written to."""
-
-    size: int
-    mtime_ns: int
-    ctime_ns: int
-    inode: int
 
 
 class LeftOut(NamedTuple):
@@ -80,7 +74,8 @@ class Vault:
         self.settings = settings or Settings()
         self.name = self.root.name or "vault"
         self._own_rule = rule_from(self.settings.ignore) if self.settings.ignore else None
-        self._rules: dict[str, tuple[Fingerprint, Rule]] = {}
+        self._first_rules: Rules = (self._own_rule,) if self._own_rule else ()
+        self._rules: dict[str, tuple[Fingerprint, int, Rule]] = {}
 
     def branch_of(self, path: str) -> str:
         """The branch of a note: two levels under a carrier, else the top folder, else `.`."""
@@ -98,11 +93,12 @@ class Vault:
         found = Walk()
         start, deep = self._start_of(branch)
         folder = self.root / start if start else self.root
-        if not folder.is_dir():
+        seen: dict[str, Rules | None] = {}
+        if not folder.is_dir() or self._rules_inside(start, seen) is None:
             return found
-        if start and (self._link_above(start) or self._hidden_or_ignored(start)):
-            return found
-        waiting = [(str(folder), start, self._rules_above(start))]
+        above = start.rpartition("/")[0]
+        rules = (self._rules_inside(above, seen) or ()) if start else self._first_rules
+        waiting = [(str(folder), start, rules)]
         while waiting:
             inner = list(self._walk_folder(*waiting.pop(), found))
             if deep:
@@ -131,6 +127,24 @@ class Vault:
         except (OSError, ValueError):
             return None
         return fingerprint_of(found) if stat.S_ISREG(found.st_mode) else None
+
+    def fingerprints(self, paths: Iterable[str]) -> dict[str, Fingerprint]:
+        """The fingerprints of those of these paths that a walk would find now."""
+        found: dict[str, Fingerprint] = {}
+        seen: dict[str, Rules | None] = {}
+        for path in paths:
+            folder, _, name = path.rpartition("/")
+            rules = self._rules_inside(folder, seen)
+            now = self.fingerprint(path)
+            if (
+                now is not None
+                and now.size <= MOST_NOTE_BYTES
+                and rules is not None
+                and name.lower().endswith(NOTE_SUFFIXES)
+                and not why_note_is_out(name, path, rules)
+            ):
+                found[path] = now
+        return found
 
     def checked_path(self, given: str) -> tuple[str, str | None]:
         """A safe path of a note from what a caller typed, and the lines behind it (`a.md:12-40`).
@@ -242,15 +256,26 @@ class Vault:
         own = self._rule_of(prefix)
         return self._with_own_last(rules, own) if own else rules
 
-    def _rules_above(self, start: str) -> Rules:
-        """The rules that hold at a folder, from those above it."""
-        rules: Rules = (self._own_rule,) if self._own_rule else ()
-        if start and self.settings.respect_gitignore:
-            for above in folders_above(start):
-                own = self._rule_of(above)
-                if own:
-                    rules = self._with_own_last(rules, own)
+    def _rules_inside(self, folder: str, seen: dict[str, Rules | None]) -> Rules | None:
+        """The rules for what stands in a folder; None when a walk does not enter it.
+
+        `seen`: folders asked about before in the same look at the disk.
+        """
+        rules: Rules | None = self._first_rules
+        for place in folders_above(f"{folder}/" if folder else ""):
+            if place not in seen:
+                seen[place] = self._entered(place, rules or ())
+            rules = seen[place]
+            if rules is None:
+                break
         return rules
+
+    def _entered(self, folder: str, rules: Rules) -> Rules | None:
+        name = folder.rpartition("/")[2]
+        if folder and (why_folder_is_out(name, folder, rules) or is_link(self.root / folder)):
+            return None
+        own = self._rule_of(folder) if self.settings.respect_gitignore else None
+        return self._with_own_last(rules, own) if own else rules
 
     def _with_own_last(self, rules: Rules, rule: Rule) -> Rules:
         """Deeper files come later and win; the settings' patterns come last of all."""
@@ -265,26 +290,13 @@ class Vault:
             self._rules.pop(folder, None)
             return None
         known = self._rules.get(folder)
-        if known and known[0] == seen:
-            return known[1]
+        if known and known[0] == seen and known[1] >= seen.unseen_until():
+            return known[2]
+        read_ns = time.time_ns()
         rule = rule_of_file(self.root / path, folder)
         if rule:
-            self._rules[folder] = (seen, rule)
+            self._rules[folder] = (seen, read_ns, rule)
         return rule
-
-    def _hidden_or_ignored(self, folder: str) -> bool:
-        """Whether a folder, or one above it, is kept out."""
-        parts = folder.split("/")
-        rules = self._rules_above(folder)
-        return any(
-            why_folder_is_out(name, "/".join(parts[: depth + 1]), rules)
-            for depth, name in enumerate(parts)
-        )
-
-    def _link_above(self, path: str) -> bool:
-        return any(
-            (self.root / above).is_symlink() for above in (*folders_above(path), path) if above
-        )
 
     def _stands_there(self, path: str) -> bool:
         """Whether a regular file has exactly this relative path."""
@@ -319,20 +331,9 @@ class Vault:
         folder, _, name = path.rpartition("/")
         if not name.lower().endswith(NOTE_SUFFIXES) or not real.is_file():
             raise PathRefused(f"{path} is not a note.", f"Notes end in {', '.join(NOTE_SUFFIXES)}.")
-        rules = self._rules_above(f"{folder}/" if folder else "x")
-        if (
-            name.startswith(".")
-            or is_ignored(path, rules)
-            or (folder and self._hidden_or_ignored(folder))
-        ):
+        rules = self._rules_inside(folder, {})
+        if rules is None or name.startswith(".") or is_ignored(path, rules):
             raise PathRefused(
                 f"{path} is hidden or ignored.", "`status` lists what is left out, and why."
             )
         return path
-
-
-def fingerprint_of(found: os.stat_result) -> Fingerprint:
-    """Fingerprint from a stat result; the inode folded to what SQLite can hold."""
-    return Fingerprint(
-        found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino & 0x7FFF_FFFF_FFFF_FFFF
-    )

@@ -8,7 +8,7 @@ from collections import Counter
 from typing import Any
 
 from workingset_mcp.answer import counted
-from workingset_mcp.freshness import plan_changes
+from workingset_mcp.changes import plan_changes
 from workingset_mcp.workspace import Workspace
 
 _NUMBERS = re.compile(r"(?<![\d/-])(\d{1,2})([/-])(\d{1,2})\2(?:\d{4}|\d{2})(?![\d/-])")

@@ -36,12 +36,17 @@ class _Connection(Protocol):
 class Snapshot:
     """A view of the index at one moment."""
 
-    def __init__(self, connection: _Connection) -> None:
+    def __init__(self, connection: _Connection, epoch: int = 0) -> None:
         self._connection = connection
+        self._epoch = epoch
 
     def generation(self) -> int:
         """Counter raised by every applied change."""
         return int(self._meta("generation") or 0)
+
+    def version(self) -> tuple[int, int]:
+        """What `Index.data_version` was when this view began: (epoch, generation)."""
+        return self._epoch, self.generation()
 
     def complete(self) -> bool:
         """Whether the whole vault has been indexed once."""
@@ -54,6 +59,11 @@ class Snapshot:
             self._all(f"{sql} WHERE branch = ?", branch) if branch is not None else self._all(sql)
         )
         return {row[0]: Known(Fingerprint(*row[1:5]), row[5], row[6]) for row in rows}
+
+    def has_below(self, folder: str) -> bool:
+        """Whether there is a note, or a generated brief, below this folder."""
+        sql = "SELECT 1 FROM note WHERE path > ? AND path < ? LIMIT 1"
+        return bool(self._all(sql, f"{folder}/", f"{folder}0"))  # "0" comes behind "/"
 
     def branches(self) -> list[BranchRow]:
         """Every branch with its notes, open boxes and newest date, by name."""

@@ -1,57 +1,69 @@
-"""The SQLite FTS5 engine: open, write, and hand out snapshots. The only file that knows sqlite3.
+"""The SQLite FTS5 engine: open, write, and hand out snapshots.
 
-Derived data only: a schema of another version, or a file that is damaged, is dropped and built
-anew. One writer at a time (a lock inside the process, `BEGIN IMMEDIATE` between processes); readers
-never wait. Not here: what changed (`freshness`), what to ask (`search`), reading rows (`snapshot`).
+Derived data only: a schema of another version, or a file that is damaged or gone, is dropped and
+built anew; where it cannot be written any more, a copy in memory takes over. One writer at a time
+(a lock inside the process, `BEGIN IMMEDIATE` between processes); readers never wait. Not here: what
+changed (`freshness`), what to ask (`search`), reading rows (`snapshot`), errors (`failures`).
 """
 
-import os
 import queue
 import sqlite3
 import tempfile
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from workingset_mcp.errors import IndexDamaged, IndexUnavailable
-from workingset_mcp.index.location import FILE_NAME, SCHEMA, SCHEMA_VERSION, remove_unused
+from workingset_mcp.index.failures import cannot_write, in_our_words, is_busy, is_full
+from workingset_mcp.index.location import (
+    BUILD_TURN_NAME,
+    FILE_NAME,
+    identity,
+    make_writable,
+    remove_unused,
+    set_aside,
+)
+from workingset_mcp.index.opening import build_turn, check, connected, ensure_schema
 from workingset_mcp.index.rows import Known, Parsed
 from workingset_mcp.index.snapshot import Snapshot
 from workingset_mcp.index.writing import already_there, delete_note, insert_note
 
-BUSY_SECONDS = 30.0
-_DAMAGED = (  # what SQLite says of a damaged file
-    "malformed", "corrupt", "not a database", "vtable constructor", "disk image", "invalid",
-)  # fmt: skip
+MOST_MEMORY_BYTES = 256_000_000  # of an index that is carried on in memory
 _OPEN_ATTEMPTS = 20  # eight servers starting at once all want to create the file
+_FRESH_FILES = 2  # how often a new file is tried before memory is
+_Made = TypeVar("_Made")
 
 
 class Index:
     """An open index. Close it; it may be used from any thread.
 
     `place` says where it lives: `cache`, `temporary` (the cache is not writable) or `memory`.
-    Raises IndexUnavailable when SQLite has no FTS5.
+    Each of its methods raises IndexDamaged when its file is damaged or gone (`replace_damaged`),
+    IndexUnavailable when SQLite has no FTS5, or an index too large for memory cannot be written.
     """
 
     def __init__(self, folder: Path | None) -> None:
         self.place = "memory" if folder is None else "cache"
         self.notice = ""  # something a person should hear once
-        self._temporary: tempfile.TemporaryDirectory[str] | None = None
-        self.file = self._writable(folder)
         self.write_lock = threading.RLock()
-        self._readers: queue.LifoQueue[sqlite3.Connection] = queue.LifoQueue()
+        self._folder = folder
+        self._temporary: tempfile.TemporaryDirectory[str] | None = None
+        self._readers: queue.LifoQueue[tuple[int, sqlite3.Connection]] = queue.LifoQueue()
         self._closed = False
-        self._epoch = 0  # how often a damaged file was replaced
-        self._reader_epochs: dict[int, int] = {}
+        self._epoch = 0  # raised whenever another database takes over
+        self.file = self._writable_file()
+        self._identity: tuple[int, int] | None = None
         self._writer = self._open_or_rebuild()
 
     def close(self) -> None:
         """Close every idle connection, those in use when they come back; drop a temporary index."""
         self._closed = True
         self._close_idle()
+        with suppress(sqlite3.ProgrammingError):
+            self._writer.interrupt()  # merging the word index may take seconds
         with self.write_lock:
             self._writer.close()
         if self._temporary:
@@ -61,29 +73,28 @@ class Index:
     def snapshot(self) -> Iterator[Snapshot]:
         """One consistent view for reading, whatever is written meanwhile."""
         if self.file is None:  # one connection holds a database in memory
-            with self.write_lock:
-                yield Snapshot(self._writer)
+            with self.write_lock, in_our_words(self._epoch):
+                yield Snapshot(self._writer, self._epoch)
             return
-        connection = self._borrow()
-        try:
-            with _damage_named():
+        epoch = self._epoch
+        with in_our_words(epoch):
+            connection = self._borrow()
+            try:
                 connection.execute("BEGIN")
-                yield Snapshot(connection)
-        finally:
-            with suppress(sqlite3.Error):
-                connection.execute("COMMIT")
-            if self._reader_epochs.get(id(connection)) == self._epoch:
-                self._readers.put(connection)
-            else:
-                connection.close()
-            if self._closed:
-                self._close_idle()
+                yield Snapshot(connection, epoch)
+            finally:
+                with suppress(sqlite3.Error):
+                    connection.execute("COMMIT")
+                self._give_back(epoch, connection)
 
     def data_version(self) -> tuple[int, int]:
-        """A value that changes whenever anyone, in any process, wrote to this index."""
-        with self.write_lock, _damage_named():
-            found: int = self._writer.execute("PRAGMA data_version").fetchone()[0]
-            return found, self._writer.total_changes + (self._epoch << 40)
+        """A value that changes whenever anyone, in any process, changed what is indexed.
+
+        It is (epoch, generation), as `Snapshot.version` gives it.
+        """
+        with self.write_lock, in_our_words(self._epoch):
+            self._ensure_in_place()
+            return self._epoch, int(self._meta("generation") or 0)
 
     def apply(
         self, added: Sequence[Parsed], removed: Iterable[str] = (),
@@ -93,130 +104,164 @@ class Index:
 
         Idempotent: what another process already wrote is skipped. Returns the generation.
         """
-        with self.write_lock, _damage_named():
-            self._writer.execute("BEGIN IMMEDIATE")
-            try:
-                for path in removed:
-                    delete_note(self._writer, path)
-                for path, known in touched:
-                    self._writer.execute(
-                        "UPDATE note SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ?, read_ns = ?"
-                        " WHERE path = ? AND digest = ?",
-                        (*known.fingerprint, known.read_ns, path, known.digest),
-                    )
-                for parsed in added:
-                    if not already_there(self._writer, parsed):
-                        delete_note(self._writer, parsed.note.path)
-                        insert_note(self._writer, parsed)
-                generation = int(self._meta("generation") or 0) + 1
-                self._set_meta("generation", generation)
-                self._writer.execute("COMMIT")
-            except BaseException:
-                with suppress(sqlite3.Error):
-                    self._writer.execute("ROLLBACK")
-                raise
-        return generation
+        gone, stamps = list(removed), list(touched)
 
-    def save_tokens(self, counted: Mapping[int, tuple[bytes, int]]) -> None:
-        """Keep token counts of notes (id -> digest, tokens) that still have that digest."""
-        with self.write_lock, suppress(sqlite3.OperationalError):
-            self._writer.execute("BEGIN IMMEDIATE")
+        def work() -> int:
+            for path in gone:
+                delete_note(self._writer, path)
+            for path, known in stamps:
+                self._writer.execute(
+                    "UPDATE note SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ?, read_ns = ?"
+                    " WHERE path = ? AND digest = ?",
+                    (*known.fingerprint, known.read_ns, path, known.digest),
+                )
+            for parsed in added:
+                self._ensure_open()
+                if not already_there(self._writer, parsed):
+                    delete_note(self._writer, parsed.note.path)
+                    insert_note(self._writer, parsed)
+            return self._next_generation()
+
+        return self._write(work)
+
+    def save_tokens(self, counted: Mapping[int, tuple[bytes, int]]) -> bool:
+        """Keep token counts of notes (id -> digest, tokens) that still have that digest.
+
+        False when they cannot be kept: nothing is lost but the time to count again.
+        """
+
+        def work() -> None:
             self._writer.executemany(
                 "UPDATE note SET tokens = ? WHERE id = ? AND digest = ?",
                 [(tokens, note_id, digest) for note_id, (digest, tokens) in counted.items()],
             )
-            self._writer.execute("COMMIT")
+
+        try:
+            with self.write_lock, in_our_words(self._epoch):
+                self._in_transaction(work)
+        except IndexUnavailable:
+            return False
+        return True
 
     def settle(self) -> None:
         """Merge the word index after a full build: faster queries, smaller file.
 
         The log is copied back without waiting for readers: one of them may wait for the write lock.
         """
-        with self.write_lock, suppress(sqlite3.OperationalError):
+        with self.write_lock, suppress(IndexUnavailable), in_our_words(self._epoch):
             self._writer.execute("INSERT INTO fts(fts) VALUES ('optimize')")
             self._writer.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def mark_complete(self, *, complete: bool) -> None:
         """Remember whether the whole vault has been indexed once."""
-        with self.write_lock, _damage_named():
-            self._writer.execute("BEGIN IMMEDIATE")
-            self._set_meta("complete", int(complete))
-            self._writer.execute("COMMIT")
+        self._write(lambda: self._set_meta("complete", int(complete)))
 
     def clear(self) -> None:
         """Drop every row: a rebuild that other open servers see at once."""
-        with self.write_lock:
-            self._writer.execute("BEGIN IMMEDIATE")
+
+        def work() -> None:
             for table in ("note", "section", "item", "status"):
                 self._writer.execute(f"DELETE FROM {table}")  # noqa: S608  # fixed names
             self._writer.execute("INSERT INTO fts(fts) VALUES ('delete-all')")
             self._set_meta("complete", 0)
-            self._set_meta("generation", int(self._meta("generation") or 0) + 1)
-            self._writer.execute("COMMIT")
+            self._next_generation()
 
-    def replace_damaged(self) -> None:
-        """Let a new, empty file take the place of a damaged one."""
+        self._write(work)
+
+    def replace_damaged(self, epoch: int | None = None) -> bool:
+        """Let a new, empty file take the place of a damaged one.
+
+        `epoch`: of the damaged file (`IndexDamaged.epoch`). False, and nothing is done, when another
+        thread replaced that one already.
+        """
         with self.write_lock:
+            if epoch not in (None, self._epoch):
+                return False
             self._close_idle()
             with suppress(sqlite3.Error):
                 self._writer.close()
-            self._set_aside()
+            if self.file and self._identity == identity(
+                self.file
+            ):  # else another process put a new one there
+                self._set_aside(self.file)
             self._epoch += 1
+            self.file = self._writable_file()
             self._writer = self._open_or_rebuild()
+            return True
 
-    @contextmanager
-    def build_turn(self, wait_seconds: float = 0.0) -> Iterator[bool]:
-        """Take the one turn to build this index in full; False when another process has it.
+    def build_turn(self, wait_seconds: float = 0.0) -> AbstractContextManager[bool]:
+        """Take the one turn to build this index in full; False when another process has it."""
+        return build_turn(self.file and self.file.with_name(BUILD_TURN_NAME), wait_seconds)
 
-        The turn is a lock on a database of its own: it ends with its holder, however that ends.
-        """
-        if self.file is None:
-            yield True
-            return
-        lock = sqlite3.connect(
-            self.file.with_name("build-turn.sqlite3"), timeout=wait_seconds, isolation_level=None
+    def _write(self, work: Callable[[], _Made]) -> _Made:
+        """Run statements in one transaction; in memory from then on, where the file takes none."""
+        with self.write_lock, in_our_words(self._epoch):
+            self._ensure_in_place()
+            try:
+                return self._in_transaction(work)
+            except sqlite3.Error as error:
+                if not (cannot_write(error) and self._carry_on_in_memory()):
+                    raise
+            return self._in_transaction(work)
+
+    def _in_transaction(self, work: Callable[[], _Made]) -> _Made:
+        try:
+            self._writer.execute("BEGIN IMMEDIATE")
+            made = work()
+            self._writer.execute("COMMIT")
+        except BaseException:
+            with suppress(sqlite3.Error):
+                self._writer.execute("ROLLBACK")
+            raise
+        return made
+
+    def _carry_on_in_memory(self) -> bool:
+        """Let a copy in memory take over; False when the index is there already, or too large."""
+        pages, size = (
+            self._writer.execute(f"PRAGMA {what}").fetchone()[0]
+            for what in ("page_count", "page_size")
         )
-        try:
-            with suppress(OSError):
-                self.file.with_name("build-turn.sqlite3").chmod(0o600)
-            try:
-                lock.execute("BEGIN EXCLUSIVE")
-            except sqlite3.OperationalError:
-                yield False
-                return
-            yield True
-            lock.execute("ROLLBACK")
-        finally:
-            lock.close()
+        if self.file is None or pages * size > MOST_MEMORY_BYTES:
+            return False
+        memory = connected(None)
+        self._writer.backup(memory)
+        self._close_idle()
+        self._writer.close()
+        self._use_memory()
+        self._epoch += 1
+        self._writer = memory
+        return True
 
-    def _writable(self, folder: Path | None) -> Path | None:
-        if folder is None:
+    def _use_memory(self) -> None:
+        self.file, self.place = None, "memory"
+        self.notice = "the index cannot be written; it is kept in memory"
+
+    def _writable_file(self) -> Path | None:
+        """Where the index file is to be, in a folder that can be written; None for memory."""
+        if self._folder is None:
             return None
+        if self._temporary:
+            self._temporary.cleanup()
+            self._temporary = None
+        if make_writable(self._folder):
+            self.place = "cache"
+            remove_unused(self._folder.parent, keep=self._folder.name)
+            return self._folder / FILE_NAME
         try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            probe = folder / f".probe-{os.getpid()}-{threading.get_ident()}"
-            probe.touch(0o600)
-            probe.unlink()
-            os.utime(folder)
+            self._temporary = tempfile.TemporaryDirectory(prefix="workingset-mcp-")
         except OSError:
-            self.place = "temporary"
-            try:
-                self._temporary = tempfile.TemporaryDirectory(prefix="workingset-mcp-")
-            except OSError:
-                self.place = "memory"
-                return None
-            folder = Path(self._temporary.name)
-        else:
-            remove_unused(folder.parent, keep=folder.name)
-        return folder / FILE_NAME
+            self.place = "memory"
+            return None
+        self.place = "temporary"
+        return Path(self._temporary.name) / FILE_NAME
 
     def _open_or_rebuild(self) -> sqlite3.Connection:
         for attempt in range(1, _OPEN_ATTEMPTS + 1):
             connection = None
             try:
-                connection = self._connect()
-                self._ensure_schema(connection)
-                self._check(connection)
+                connection = connected(self.file)
+                ensure_schema(connection)
+                check(connection)
             except sqlite3.DatabaseError as error:
                 if connection is not None:
                     connection.close()
@@ -225,98 +270,68 @@ class Index:
                         "The SQLite of this Python has no FTS5.",
                         "Use a Python whose sqlite3 is built with FTS5 (python.org and conda builds are).",
                     ) from None
-                if _is_busy(error) and attempt < _OPEN_ATTEMPTS:
+                if is_busy(error) and attempt < _OPEN_ATTEMPTS:
                     time.sleep(0.02 * attempt)
-                    continue
-                if attempt >= 3:
+                elif self.file is not None and attempt <= _FRESH_FILES and not is_full(error):
+                    self._set_aside(self.file)
+                elif self.file is not None:
+                    self._use_memory()
+                else:
                     raise IndexUnavailable(
                         f"The index cannot be opened: {error}.",
                         "Give another folder: --index-dir PATH.",
                     ) from None
-                self._set_aside()
             else:
+                self._identity = identity(self.file)
                 return connection
         raise AssertionError("unreachable")
 
-    def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(
-            str(self.file or ":memory:"),
-            timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False,
-        )  # fmt: skip
-        if self.file is not None:
-            connection.execute("PRAGMA journal_mode = WAL")
-            with suppress(OSError):
-                self.file.chmod(0o600)
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute("PRAGMA temp_store = MEMORY")
-        connection.execute("PRAGMA cache_size = -16000")
-        connection.execute("PRAGMA mmap_size = 268435456")
-        return connection
-
-    def _ensure_schema(self, connection: sqlite3.Connection) -> None:
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-            if not tables:
-                for statement in SCHEMA.split(";\n"):
-                    if statement.strip():
-                        connection.execute(statement)
-                connection.execute("INSERT INTO meta VALUES ('schema', ?)", (SCHEMA_VERSION,))
-            connection.execute("COMMIT")
-        except BaseException:
-            with suppress(sqlite3.Error):
-                connection.execute("ROLLBACK")
-            raise
-
-    def _check(self, connection: sqlite3.Connection) -> None:
-        """Raise DatabaseError when the file is of another schema or its parts disagree."""
-        connection.execute("BEGIN")
-        try:
-            self._check_parts(connection)
-        finally:
-            with suppress(sqlite3.Error):
-                connection.execute("COMMIT")
-
-    def _check_parts(self, connection: sqlite3.Connection) -> None:
-        found = connection.execute("SELECT value FROM meta WHERE key = 'schema'").fetchone()
-        if not found or found[0] != SCHEMA_VERSION:
-            raise sqlite3.DatabaseError("another schema")
-        sections = connection.execute("SELECT count(*) FROM section").fetchone()[0]
-        searchable = connection.execute("SELECT count(*) FROM fts_docsize").fetchone()[0]
-        if sections != searchable:
-            raise sqlite3.DatabaseError("sections and searchable rows differ")
-        connection.execute("SELECT count(*) FROM fts WHERE fts MATCH 'a'").fetchone()
-        connection.execute("SELECT count(*) FROM note").fetchone()
-
-    def _set_aside(self) -> None:
-        """Let a new file take over; others may still hold the old one."""
-        if self.file is None:
-            return
+    def _set_aside(self, file: Path) -> None:
         self.notice = "the index was damaged or of another version; it is being built anew"
-        aside = self.file.with_name(f"damaged-{time.time_ns()}")
-        for suffix in ("", "-wal", "-shm"):
-            part = self.file.with_name(self.file.name + suffix)
-            with suppress(OSError):
-                part.rename(aside.with_name(aside.name + suffix))
-        for old in self.file.parent.glob("damaged-*"):
-            with suppress(OSError):
-                old.unlink()
+        set_aside(file)
+
+    def _ensure_in_place(self) -> None:
+        """Raise IndexDamaged when another file, or none, stands where ours was opened."""
+        if self.file is not None and identity(self.file) != self._identity:
+            raise IndexDamaged("The index file is gone.", epoch=self._epoch)
+
+    def _ensure_open(self) -> None:
+        if self._closed:
+            raise IndexUnavailable("The index is being closed.")
 
     def _borrow(self) -> sqlite3.Connection:
-        try:
-            return self._readers.get_nowait()
-        except queue.Empty:
-            connection = self._connect()
-            connection.execute("PRAGMA query_only = ON")
-            self._reader_epochs[id(connection)] = self._epoch
-            return connection
+        self._ensure_in_place()
+        while True:
+            try:
+                epoch, connection = self._readers.get_nowait()
+            except queue.Empty:
+                break
+            if epoch == self._epoch:
+                return connection
+            connection.close()
+        connection = connected(self.file)
+        connection.execute("PRAGMA query_only = ON")
+        return connection
+
+    def _give_back(self, epoch: int, connection: sqlite3.Connection) -> None:
+        if epoch == self._epoch and not self._closed:
+            self._readers.put((epoch, connection))
+        else:
+            connection.close()
+        if self._closed:
+            self._close_idle()
 
     def _close_idle(self) -> None:
         while True:
             try:
-                self._readers.get_nowait().close()
+                self._readers.get_nowait()[1].close()
             except queue.Empty:
                 return
+
+    def _next_generation(self) -> int:
+        generation = int(self._meta("generation") or 0) + 1
+        self._set_meta("generation", generation)
+        return generation
 
     def _meta(self, key: str) -> Any:
         found = self._writer.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
@@ -327,20 +342,3 @@ class Index:
             "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
             (key, value),
         )
-
-
-@contextmanager
-def _damage_named() -> Iterator[None]:
-    """Damage as our own error; a bug in a statement, or a busy file, as it is."""
-    try:
-        yield
-    except (sqlite3.ProgrammingError, sqlite3.IntegrityError):
-        raise
-    except sqlite3.DatabaseError as error:
-        if any(word in str(error) for word in _DAMAGED):
-            raise IndexDamaged(f"The index is damaged: {error}.") from error
-        raise
-
-
-def _is_busy(error: sqlite3.Error) -> bool:
-    return "locked" in str(error) or "busy" in str(error)

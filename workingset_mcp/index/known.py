@@ -1,0 +1,67 @@
+"""What an index knows of its files, kept in memory while nobody changes what is indexed.
+
+Read again once another process wrote: of one branch where only that is asked for. Not here: how the
+disk differs (`freshness`). Its user sees to it that one thread asks at a time.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from workingset_mcp.index.rows import Known
+from workingset_mcp.index.snapshot import Snapshot
+from workingset_mcp.index.sqlite import Index
+
+
+class KnownFiles:
+    """Path -> what is known of that file, of all files or of those of one branch."""
+
+    def __init__(self, index: Index, branch_of: Callable[[str], str]) -> None:
+        self._index = index
+        self._branch_of = branch_of
+        self._all: dict[str, Known] | None = None
+        self._parts: dict[str, dict[str, Known]] = {}
+        self._version: tuple[int, int] | None = None
+
+    def of(self, branch: str | None, view: Snapshot | None = None) -> Mapping[str, Known]:
+        """What the index knows now, or knew in a view of it. Raises IndexDamaged."""
+        if view is None:
+            with self._index.snapshot() as newest:
+                return self.of(branch, newest)
+        version = view.version()
+        if self._version is None or version > self._version:
+            self._all, self._parts, self._version = None, {}, version
+        elif version < self._version:
+            return view.known(branch)
+        if branch is None and self._all is None:
+            self._all, self._parts = view.known(), {}
+            for path, known in self._all.items():
+                self._parts.setdefault(self._branch_of(path), {})[path] = known
+        if branch is None:
+            return self._all or {}
+        if branch not in self._parts:
+            self._parts[branch] = view.known(branch) if self._all is None else {}
+        return self._parts[branch]
+
+    def took(
+        self, generation: int, gone: Iterable[str], known: Iterable[tuple[str, Known]]
+    ) -> None:
+        """Keep up with a change of our own, that gave the index this generation."""
+        if self._version is None or self._version[1] + 1 != generation:
+            self.forget()
+            return
+        for path in gone:
+            for part in self._parts_with(path):
+                part.pop(path, None)
+        for path, seen in known:
+            for part in self._parts_with(path):
+                part[path] = seen
+        self._version = (self._version[0], generation)
+
+    def forget(self) -> None:
+        """Read everything anew."""
+        self._version = None
+
+    def _parts_with(self, path: str) -> list[dict[str, Known]]:
+        branch = self._branch_of(path)
+        if self._all is not None:
+            return [self._all, self._parts.setdefault(branch, {})]
+        return [self._parts[branch]] if branch in self._parts else []
