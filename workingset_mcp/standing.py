@@ -5,7 +5,16 @@ from collections.abc import Iterator
 
 from workingset_mcp.lines import LETTERS, Item, bare_line, without_comment, without_link_targets
 from workingset_mcp.markdown import Kind, Outline
-from workingset_mcp.words import CONTACT, FORMER, RHYTHM, ROLE, ROLE_HEADING, RULE, UPDATED
+from workingset_mcp.words import (
+    CONTACT,
+    FORMER,
+    RHYTHM,
+    ROLE,
+    ROLE_HEADING,
+    RULE,
+    UPDATED,
+    plainly,
+)
 
 MOST_LINE_CHARACTERS = 1_200
 _LEAD = re.compile(r"^[^\[(<!:%$|>#=\-*_`~\d][^|]*$")
@@ -32,14 +41,15 @@ def _standing_kind(outline: Outline, number: int, text: str, kind: int) -> str:
     above = outline.heading_above(number)
     if above and FORMER.match(above.text):
         return ""
-    if len(text) < 400 and (RHYTHM.search(text) or ROLE.search(text) or UPDATED.search(text)):
+    said = plainly(text)
+    if len(text) < 400 and any(phrases.stand_in(said) for phrases in (RHYTHM, ROLE, UPDATED)):
         return "rhythm"
     listed = kind == Kind.TABLE or number in outline.item_depth
     if listed and above and ROLE_HEADING.match(above.text) and not _is_table_head(outline, number):
         return "rhythm"
-    if CONTACT.search(text):
+    if CONTACT.stand_in(said):
         return "contact"
-    if kind == Kind.TEXT and 20 <= len(without_link_targets(text)) <= 600 and RULE.search(text):
+    if kind == Kind.TEXT and 20 <= len(without_link_targets(text)) <= 600 and RULE.stand_in(said):
         return "rule"
     return ""
 
