@@ -144,7 +144,7 @@ def _passage(
 ) -> Passage | None:  # fmt: skip
     units = _units(one)
     head = _heading_line(one)
-    room = cap - count_tokens(head) - 12
+    room = cap - len(head) // 3 - 14
     if not units or room < 10:
         return None
     costs = [_cost(unit.text) for unit in units]
