@@ -1,5 +1,6 @@
 """The index equals the disk after every kind of edit, whatever events came."""
 
+import itertools
 import os
 import random
 import tempfile
@@ -748,19 +749,31 @@ async def test_without_events_the_follower_polls(open_vault: OpenVault, *, break
 
 
 @pytest.mark.anyio
-async def test_a_missed_event_is_caught_by_the_sweep(open_vault: OpenVault) -> None:
+async def test_where_an_edit_brings_no_event_a_sweep_finds_it_and_polling_begins(
+    open_vault: OpenVault,
+) -> None:
     workspace = open_vault(VAULT)
+    root, numbers = workspace.vault.root, itertools.count()
     feed = Feed([])
-    source = feed(lambda: None)
-    follower = Follower(workspace.freshness, source=source, sweep_seconds=0.001)
+    follower = Follower(
+        workspace.freshness, source=feed(lambda: None), sweep_seconds=0.001, poll_seconds=0.001
+    )
     async with anyio.create_task_group() as group:
         group.start_soon(follower.run)
         await feed.done.wait()
+        await until(lambda: workspace.freshness.watcher == "events")
+
+        def edited_until_polling() -> bool:
+            write(root / CALL, f"walrus {next(numbers)}\n")  # a sweep may be looking just now
+            return workspace.status()["watcher"] == "polling"
+
+        await until(edited_until_polling)
         before = workspace.status()["generation"]
-        write(workspace.vault.root / CALL, "walrus\n")
+        write(root / CALL, "the last walrus\n")
         await until(lambda: workspace.status()["generation"] > before)
         group.cancel_scope.cancel()
-    assert contents_of(workspace) == contents_of_fresh(workspace.vault.root)
+    workspace.freshness.refresh()
+    assert contents_of(workspace) == contents_of_fresh(root)
 
 
 @pytest.mark.anyio

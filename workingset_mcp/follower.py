@@ -1,11 +1,14 @@
 """Following a vault: events are hints, a sweep comes now and then, polling where no events come.
 
-The event source is an argument: any async iterable of change sets. Not here: what a refresh does
+Events are gathered for a moment only: a vault that is edited without a pause is refreshed all the
+while. A sweep that finds what no event told of means that none can be trusted here. The event
+source is an argument: any async iterable of change sets. Not here: what a refresh does
 (`freshness`).
 """
 
 import logging
 from collections.abc import AsyncIterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,11 +16,12 @@ import anyio
 import anyio.to_thread
 from watchfiles import Change, awatch
 
-from workingset_mcp.errors import IndexDamaged
+from workingset_mcp.errors import IndexDamaged, WorkingsetError
 from workingset_mcp.freshness import Freshness
 from workingset_mcp.ignoring import LEFT_OUT_FOLDERS
 
-QUIET_MILLISECONDS = 50
+QUIET_MILLISECONDS = 25
+MOST_GATHERED_MILLISECONDS = 100  # of edits that follow each other without a quiet time
 HEARTBEAT_MILLISECONDS = 500
 SWEEP_SECONDS = 60.0
 POLL_SECONDS = 2.0
@@ -37,6 +41,7 @@ class Follower:
 
     async def run(self) -> None:
         """Follow until cancelled. A failing refresh is remembered, logged and tried again."""
+        self.freshness.watcher = "starting"
         async with anyio.create_task_group() as group:
             group.start_soon(self._follow)
             group.start_soon(self._sweep)
@@ -48,7 +53,7 @@ class Follower:
             source = self.source or awatch(
                 root,
                 watch_filter=None,
-                debounce=400,
+                debounce=MOST_GATHERED_MILLISECONDS,
                 step=QUIET_MILLISECONDS,
                 rust_timeout=HEARTBEAT_MILLISECONDS,
                 yield_on_timeout=True,
@@ -61,7 +66,8 @@ class Follower:
                     await self._refresh({None})  # what changed before the watch began
                     self.watching.set()
                 if changed:
-                    await self._refresh(self._scopes({Path(path) for _, path in changed}))
+                    paths = {Path(path) for _, path in changed}
+                    await self._refresh(await anyio.to_thread.run_sync(self._scopes, paths))
         except anyio.get_cancelled_exc_class():
             self._stop.set()
             raise
@@ -70,20 +76,38 @@ class Follower:
         freshness.watcher = "polling"
 
     async def _sweep(self) -> None:
+        freshness = self.freshness
         while True:
-            polling = self.freshness.watcher == "polling"
+            polling = freshness.watcher == "polling"
             await anyio.sleep(self.poll_seconds if polling else self.sweep_seconds)
+            if freshness.watcher == "events" and await self._missed_something():
+                _log.warning("edits came without events: polling every %s s", self.poll_seconds)
+                freshness.watcher = "polling"
             await self._refresh({None})
 
+    async def _missed_something(self) -> bool:
+        """Whether the disk differs, and still does when events of it must have come."""
+        for wait in (self.poll_seconds, 0):
+            with suppress(WorkingsetError):
+                if await anyio.to_thread.run_sync(self.freshness.is_current):
+                    return False
+            await anyio.sleep(wait)
+        return True
+
     async def _refresh(self, scopes: set[str | None]) -> None:
+        """Refresh these; the whole vault first of all, where it was never indexed whole."""
+        freshness = self.freshness
         for scope in sorted(scopes, key=str) if None not in scopes else [None]:
             try:
-                await anyio.to_thread.run_sync(self.freshness.refresh, scope)
-            except IndexDamaged:
-                await anyio.to_thread.run_sync(self.freshness.start_anew)
-                await anyio.to_thread.run_sync(self.freshness.build)
+                if freshness.built.is_set():
+                    await anyio.to_thread.run_sync(freshness.refresh, scope)
+                else:
+                    await anyio.to_thread.run_sync(freshness.build)
+            except IndexDamaged as error:
+                await anyio.to_thread.run_sync(freshness.start_anew, error.epoch)
+                await anyio.to_thread.run_sync(freshness.build)
             except Exception as error:  # noqa: BLE001  # the supervised loop: logged, tried again
-                self.freshness.note_failure(error)
+                freshness.note_failure(error)
                 _log.exception("refresh failed; it is tried again at the next event or sweep")
 
     def _scopes(self, changed: set[Path]) -> set[str | None]:
