@@ -211,6 +211,15 @@ CASES: Mapping[str, Case] = {
         "=== cust/quay/2026-06-12.md\n# Call\n\nBlocker: the crane permit is missing\n"
         + override("Shut the gate. The crane permit is missing."),
     ),
+    "a blocker without a day, which explains the word": Case(
+        "WS202",
+        "=== cust/quay/2026-06-12.md\n# Board\n\n**Blocked**: no crane\n"
+        + override("Shut the gate."),
+        (("cust/quay/2026-06-12.md", 3),),
+        "=== cust/quay/board.md\n# Board\n\n**Blocked**: waits for somebody else\n"
+        + NOTE
+        + override("Shut the gate."),
+    ),
     "a blocker under an emphasised label": Case(
         "WS202",
         "=== cust/quay/2026-06-12.md\n# Call\n\n**Blocker:** the *crane* permit is missing\n"
@@ -235,6 +244,7 @@ CASES: Mapping[str, Case] = {
         "=== cust/quay/a.md\n# A\n\nThey have 60 users, and 60 users it stays.\n"
         "```\n900 developers\n```\n<!-- 700 seats -->\n"
         "A price of 80 and 90 boats; 3 engineers; $75 users; release-40 seats.\n"
+        "The 2024 user survey and the 2025 user survey.\n"
         "=== cust/tarn/b.md\n# B\n\n900 developers.\n",
     ),
     "a status without a date among dated ones": Case(
@@ -278,6 +288,18 @@ CASES: Mapping[str, Case] = {
         (("cust/quay/2026-06-10.md", 3),),
         "=== cust/quay/2026-06-10.md\n# A\n\n- [ ] Paint the pier, Owner: Odo\n"
         "=== cust/quay/2026-06-12.md\n# B\n\n- [x] Paint the **peer**, Owner: Odo\n",
+    ),
+    "an item done once, beside lists that come again": Case(
+        "WS303",
+        "=== cust/quay/2026-05-10.md\n- [ ] Check the lamps\n"
+        "=== cust/quay/2026-06-10.md\n- [x] Check the lamps\n"
+        "=== cust/tarn/2026-06-10.md\n- [x] Check the lamps\n",
+        (("cust/quay/2026-05-10.md", 1),),
+        "=== cust/quay/2026-05-10.md\n- [ ] Check the lamps\n- [ ] Sweep the pier\n"
+        "=== cust/quay/2026-06-10.md\n- [x] Check the lamps\n- [x] Sweep the pier\n"
+        "=== cust/quay/2026-06-12.md\n- [x] Sweep the pier\n"
+        "=== cust/tarn/2026-06-10.md\n- [x] Check the lamps\n"
+        "=== cust/skua/2026-06-10.md\n- [ ] Check the lamps\n",
     ),
     "a link to no note": Case(
         "WS401",
@@ -364,6 +386,9 @@ WAS = {
     "no longer": "| crane | no longer on hire |",
     "deferred, now": "## Deferred to May, now June",
     "formerly": "> Formerly the coal pier.",
+    "at the end": "- Dredging of berth 2: completed",
+    "as a heading": "## Completed",
+    "in another sentence": "If asked, say so. The quarrel was resolved.",
     "German": "Die Baggerung ist abgeschlossen.",
     "French": "Le dragage est terminé.",
 }
@@ -375,6 +400,17 @@ IS = {
     "in a comment": "<!-- The dredging is completed. -->",
     "a day ahead": "The crane comes on 2026-07-04.",
     "a month": "The lease began in 2026-01.",
+    "since a day": "Crossings every other Tuesday, starting Tuesday Feb 11, 2025.",
+    "a day of review": "**Last updated:** Mar 27, 2025",
+    "a day in an address": "Tides: https://example.org/2019/10/05/tides and `log-2019-10-05`",
+    "a picture": "![pier-20240806-0010.png](pier-20240806-0010.png)",
+    "a condition": "Ring the office each week until it is completed.",
+    "a rule": "All tasks that support a crossing are completed on time.",
+    "a manner": "Quarrels are resolved by lot.",
+    "a plan": "Sundays will no longer have a crossing.",
+    "a limit": "No longer than a month.",
+    "another name": "The coal pier (formerly known as the north pier) is shut.",
+    "a question": "Is it so that the survey was done?",
 }
 
 

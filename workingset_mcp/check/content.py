@@ -3,11 +3,13 @@
 import re
 from collections.abc import Iterator
 from datetime import timedelta
+from functools import lru_cache
 
 from workingset_mcp.check.reading import Finding, Reading, said
 from workingset_mcp.index.rows import ItemRow
 from workingset_mcp.lines import DONE_STATES, OPEN_STATES
 from workingset_mcp.markdown import Kind
+from workingset_mcp.workspace import Workspace
 
 _PEOPLE = (
     r"developers?|engineers?|programmers?|seats?|users?|licen[cs]es?"
@@ -19,6 +21,8 @@ _FIGURE = re.compile(
     re.IGNORECASE,
 )
 _LEAST_FIGURE = 5
+_YEAR = re.compile(r"(?:19|20)\d\d")  # `the 2021 user survey`
+_MOST_BRANCHES = 2  # an item that stands in more of them is a list that many fill in
 
 
 def unlabelled_totals(reading: Reading) -> Iterator[Finding]:
@@ -39,7 +43,7 @@ def unlabelled_totals(reading: Reading) -> Iterator[Finding]:
                 continue
             for found in _FIGURE.finditer(line):
                 value = re.sub(r"[.,]", "", found[1])
-                if int(value) >= _LEAST_FIGURE:
+                if int(value) >= _LEAST_FIGURE and not _YEAR.fullmatch(found[1]):
                     figures.setdefault(f"{value}-{found[2] or ''}", (path, number, found[0]))
     if len(figures) < 2:
         return
@@ -81,27 +85,37 @@ def status_dates(reading: Reading) -> Iterator[Finding]:
 def open_and_done(reading: Reading) -> Iterator[Finding]:
     """WS303: the same item open in one place and done in another that is not older.
 
-    Done in an older note and open in a newer one is a list that comes again, not a contradiction.
+    Lists that come again are no contradiction: done in an older note and open in a newer one, done
+    in several notes, or standing in several branches.
     """
-    tasks = [row for row in reading.items if row.item.kind == "task"]
     done: dict[str, list[ItemRow]] = {}
-    for row in tasks:
-        if row.item.state in DONE_STATES:
-            done.setdefault(said(row.item.text), []).append(row)
-    told: set[str] = set()
-    for row in tasks:
-        text, opened = said(row.item.text), reading.day_of_item(row)
-        if row.item.state not in OPEN_STATES or text in told:
+    still_open: dict[str, list[ItemRow]] = {}
+    for row in reading.items:
+        if row.item.kind == "task" and row.item.state in (*DONE_STATES, *OPEN_STATES):
+            same = done if row.item.state in DONE_STATES else still_open
+            same.setdefault(said(row.item.text), []).append(row)
+    common = _in_many_branches(reading.workspace, reading.workspace.freshness.state_token())
+    for text, rows in still_open.items():
+        closed = done.get(text, [])
+        if len({row.note.path for row in closed}) != 1 or text in common:
             continue
-        for other in done.get(text, ()):
-            closed = other.note.date
-            if opened and closed and closed < opened:
-                continue
-            told.add(text)
-            where = f"{other.note.path}:{other.item.line}"
-            what = f"open here, done in {where}: {row.item.text[:80]}"
-            yield Finding(row.note.path, row.item.line, what, "tick or remove one of them")
-            break
+        for row in rows:
+            opened, day = reading.day_of_item(row), closed[0].note.date
+            if not (opened and day and day < opened):
+                where = f"{closed[0].note.path}:{closed[0].item.line}"
+                what = f"open here, done in {where}: {row.item.text[:80]}"
+                yield Finding(row.note.path, row.item.line, what, "tick or remove one of them")
+                break
+
+
+@lru_cache(maxsize=2)
+def _in_many_branches(workspace: Workspace, _state: object) -> frozenset[str]:
+    """What items of several branches say: a form that each of them fills in."""
+    branches: dict[str, set[str]] = {}
+    with workspace.index.snapshot() as snapshot:
+        for row in snapshot.items(("task",)):
+            branches.setdefault(said(row.item.text), set()).add(row.note.branch)
+    return frozenset(text for text, names in branches.items() if len(names) > _MOST_BRANCHES)
 
 
 def unread(reading: Reading) -> Iterator[Finding]:

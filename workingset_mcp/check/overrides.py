@@ -15,11 +15,29 @@ HISTORICAL_DAYS = 42
 _BRACKETS = re.compile(r"^\W*\*{0,2}\[[^\]]*\]\*{0,2}")
 _BLOCKER_LABEL = re.compile(r"^\W*(?:blockers?|blocked(?: by| on)?)\s*:\s*")
 _DONE_BOX = re.compile(r"^[ \t>]*(?:[-*+]|\d+[.)])[ \t]+\[[xX]\]")
+_NAMES = re.compile(r"https?://\S+|`[^`]*`|!\[[^\]]*\]\([^)]*\)|(?<=\])\([^)]*\)")
+# A day from which something holds is no old day.
+_SINCE = re.compile(
+    r"\b(?:since|start(?:s|ed|ing)?|begin(?:s|ning)?|began|from|effective|as of|updated|reviewed"
+    r"|seit|ab|depuis|desde)(?: on| in| from)?\W*(?:\w+day\W+)?$",
+    re.IGNORECASE,
+)
+_BE = r"is|are|was|were|been|ist|sind|wurden?|est|sont|está|están"
 _HISTORICAL = re.compile(
-    r"\b(?:completed|resolved"
-    r"|was (?:done|closed|fixed|decided|moved|agreed|approved|signed|delivered)"
-    r"|were (?:done|closed|fixed|moved|delivered)|used to be|no longer|formerly|previously"
-    r"|deferred\b.{0,60}\bnow|erledigt|abgeschlossen|nicht mehr|terminé|n'est plus|resuelto)\b",
+    rf"(?<=[\w)*] )(?:{_BE}) (?:now |already )?(?:completed|resolved|erledigt|abgeschlossen|terminée?s?"
+    r"|resuelt[oa]s?)(?=\W*$|[.;!])|^[^\w(]*completed\b(?=\W*$|\W*:(?!\W*\d)| (?:the|a|all)\b)"
+    r"|[:(–—-] ?(?:completed|resolved)\)?\W*$"
+    r"|\b(?:was|were) (?:done|closed|fixed|decided|moved|agreed|approved|signed|delivered)\b"
+    r"|\bused to be\b|\bno longer\b(?! than)|(?:^[^\w(]*|[.;] )(?:formerly|previously)\b(?! known| called)"
+    r"|\bdeferred\b.{0,60}\bnow\b|\bnicht mehr\b|\bn'est plus\b",
+    re.IGNORECASE,
+)
+# In front of such words, in their sentence: it says what is to be, or when, not what was.
+_STILL_OPEN = re.compile(
+    r"\b(?:when|whenever|until|once|if|unless|after|before|whether|while|given|not|never|often|usually"
+    r"|sometimes|should|must|can|could|may|might|will|would|who|which|that|each|every|any|how"
+    r"|what|sure|ensur\w+|validat\w+|wenn|sobald|bis|falls|muss|soll|kann|wird|quand|cuando|hasta)\b"
+    r"|\bto\W*$",
     re.IGNORECASE,
 )
 
@@ -99,7 +117,7 @@ def _urgent(reading: Reading) -> Iterator[tuple[str, int, str, str]]:
             dates = (note.date for note in reading.notes if note.path == path)
             yield path, int(line), one.item.text, one.item.date or next(dates, "")
     for row in reading.items:
-        if row.item.kind == "blocker":
+        if row.item.kind == "blocker" and reading.day_of_item(row):  # else it explains the word
             yield row.note.path, row.item.line, row.item.text, reading.day_of_item(row)
 
 
@@ -112,11 +130,19 @@ def _key_of(words: str) -> str:
 def _why_historical(line: str, limit: str) -> str:
     if _DONE_BOX.match(line):
         return "a done box"
-    dates = [date.value for date in find_dates(line) if len(date.value) == 10]
+    bare = _NAMES.sub(" ", line)
+    dates = [
+        date.value
+        for date in find_dates(bare)
+        if len(date.value) == 10 and not _SINCE.search(bare[: date.start])
+    ]
     if dates and max(dates) < limit:
         return "a date over six weeks old"
-    found = _HISTORICAL.search(line)
-    return f"the word {found[0].split()[0].lower()!r}" if found else ""
+    for found in _HISTORICAL.finditer(bare):
+        sentence = re.split(r"[.;!:]\s", bare[: found.start()])[-1]
+        if not _STILL_OPEN.search(sentence) and not bare.rstrip().endswith("?"):
+            return f"the words {found[0].strip(' *_(-–—:#>.;')!r}"
+    return ""
 
 
 def _day_of_override(reading: Reading) -> str:
