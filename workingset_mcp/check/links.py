@@ -21,20 +21,24 @@ _SCHEME = re.compile(r"^(?:[a-z][a-z0-9+.-]*:|//|#|\{)", re.IGNORECASE)
 def dead(reading: Reading) -> Iterator[Finding]:
     """WS401: links to notes that do not exist."""
     names = _names(reading.workspace, reading.workspace.freshness.state_token())
+    found = list(_dead_links(reading, names))
+    wiki = any(target.startswith("[[") for _, _, target in found) and _uses_wiki_links(
+        reading, names
+    )
+    for path, number, target in found:
+        if wiki or not target.startswith("[["):
+            yield Finding(path, number, f"leads nowhere: {target}", "correct or remove the link")
+
+
+def _dead_links(reading: Reading, names: frozenset[str]) -> Iterator[tuple[str, int, str]]:
+    """Path, line and target of every dead link of the branch."""
     for path, outline in reading.outlines.items():
         for number, line in enumerate(outline.lines, start=1):
-            if (
-                outline.kind(number) in (Kind.CODE, Kind.COMMENT, Kind.FRONT_MATTER)
-                or "[" not in line
-            ):
-                continue
-            bare = _CODE_SPAN.sub("", line)
-            for target in _dead_targets(reading.workspace, path, bare, names):
-                if target.startswith("[[") and not _uses_wiki_links(reading, names):
-                    continue
-                yield Finding(
-                    path, number, f"leads nowhere: {target}", "correct or remove the link"
-                )
+            kind = outline.kind(number)
+            if "[" in line and kind not in (Kind.CODE, Kind.COMMENT, Kind.FRONT_MATTER):
+                bare = _CODE_SPAN.sub("", line)
+                for target in _dead_targets(reading.workspace, path, bare, names):
+                    yield path, number, target
 
 
 def _uses_wiki_links(reading: Reading, names: frozenset[str]) -> bool:
