@@ -75,7 +75,7 @@ async def cancelled(client: Client, process_id: int) -> str:
     before, began = processor_seconds(process_id), time.perf_counter()
     await call(client, TOOL, EVERY_SECTION)
     whole, took = processor_seconds(process_id) - before, time.perf_counter() - began
-    spent = []
+    spent: list[float] = []
     for _ in range(2):
         with anyio.move_on_after(took * CANCELLED_AFTER) as scope:
             await call(client, TOOL, EVERY_SECTION)
