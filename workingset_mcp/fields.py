@@ -16,6 +16,7 @@ _NO_OWNER = re.compile(
     r"|p\d|q\d|tbd|\W*)$",
     re.IGNORECASE,
 )
+_DIGIT = re.compile("[0-9]")
 _DUE_MARK = re.compile(
     r"📅|\[(?:due|deadline)::|(?:^|[(\s,;*_])(?:due|by|until|deadline|fällig|bis)\b[:*_]*",
     re.IGNORECASE,
@@ -61,7 +62,7 @@ def _owner_field(words: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def _due(item: Item, settings: Settings) -> str:
-    if not any(character.isdigit() for character in item.text):
+    if not _DIGIT.search(item.text):
         return ""
     if item.kind == "due" and item.form == "label":
         return _first_day(item.text, settings)

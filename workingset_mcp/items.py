@@ -33,12 +33,9 @@ _NOTHING = re.compile(
 
 
 def items_of(
-    outline: Outline, settings: Settings, *, undated: bool, year: int | None = None
+    outline: Outline, settings: Settings, dated: DatedHeadings, *, undated: bool
 ) -> list[Item]:
-    """Every item of a note, in line order; standing lines only where the note has no date.
-
-    `year`: of the folder, for headings that name a month and a day.
-    """
+    """Every item of a note, in line order; standing lines only where the note has no date."""
     patterns = patterns_for(settings)
     found = {item.line: item for item in _labelled(outline, patterns)}
     for item in _under_headings(outline, patterns):
@@ -48,7 +45,6 @@ def items_of(
     if undated:
         for item in standing_of(outline):
             found.setdefault(item.line, item)
-    dated = DatedHeadings(outline, settings, year=year)
     return [
         with_fields(found[line], dated.at(line), settings)
         for line in sorted(found)
@@ -113,12 +109,8 @@ def _under_headings(outline: Outline, patterns: Patterns) -> Iterator[Item]:
     """Bullets and paragraph lines under headings that make them actions or decisions."""
     marks = outline.marks
     for at, mark in enumerate(marks):
-        text = without_link_targets(mark.text)
-        if patterns.action_heading.match(text):
-            kind = "action"
-        elif patterns.decision_heading.match(text):
-            kind = "decision"
-        else:
+        kind = patterns.kind_under(mark.text)
+        if not kind:
             continue
         last = marks[at + 1].line - 1 if at + 1 < len(marks) else len(outline.lines)
         yield from _lines_under(outline, kind, mark.last_line + 1, last)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyromark
 
@@ -39,8 +39,7 @@ class Kind(IntEnum):
     FRONT_MATTER = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(NamedTuple):
     """A heading: its lines, its level (7: a bold line), its raw text without the marks."""
 
     line: int
@@ -64,11 +63,10 @@ class Outline:
     )  # line of a list item -> nesting, from 1
     front_matter_lines: int = 0
     unclosed_fence_line: int = 0
-    paths: list[tuple[str, ...]] = field(default_factory=list)  # heading path at each of the marks
     code_spans: list[tuple[int, int]] = field(default_factory=list)  # inside lines, in `flat`
     html_spans: list[tuple[int, int]] = field(default_factory=list)
     _mark_lines: list[int] = field(default_factory=list)
-    _stacks: list[tuple[int, ...]] = field(default_factory=list)  # indexes into marks
+    _stacks: list[tuple[int, ...]] = field(default_factory=list)  # indexes into marks; made late
 
     def line_at(self, offset: int) -> int:
         """Number of the line that holds this offset of `flat`."""
@@ -83,8 +81,7 @@ class Outline:
 
     def headings_at(self, line: int) -> tuple[str, ...]:
         """The heading path of a line, bold lines included."""
-        at = bisect_right(self._mark_lines, line) - 1
-        return self.paths[at] if at >= 0 else ()
+        return tuple(mark.text for mark in self.marks_above(line))
 
     def heading_above(self, line: int) -> Heading | None:
         """The nearest mark at or above a line."""
@@ -93,6 +90,8 @@ class Outline:
 
     def marks_above(self, line: int) -> list[Heading]:
         """The headings that a line stands under, outermost first, bold lines included."""
+        if not self._stacks:
+            self._stacks = _stacks_of(self.marks)
         at = bisect_right(self._mark_lines, line) - 1
         return [self.marks[index] for index in self._stacks[at]] if at >= 0 else []
 
@@ -126,7 +125,7 @@ def outline_of(text: str) -> Outline:
     _read_blocks(outline)
     _mark_comments(outline)
     _mark_bold_lines(outline)
-    _close_marks(outline)
+    outline._mark_lines = [mark.line for mark in outline.marks]
     return outline
 
 
@@ -145,11 +144,14 @@ def _front_matter_lines(lines: Sequence[str]) -> int:
 
 def _read_blocks(outline: Outline) -> None:
     """One pass over pyromark's events: kinds of lines, headings, list items."""
-    lines, skip = outline.lines, outline.front_matter_lines
+    skip, flat = outline.front_matter_lines, outline.flat
     outline.kinds[:skip] = bytes([Kind.FRONT_MATTER]) * skip
-    body = "\n".join([""] * skip + lines[skip:]) if skip else outline.flat
-    data = body.encode("utf-8", "replace")
-    starts = [0, *accumulate(len(line) + 1 for line in data.split(b"\n")[:-1])]
+    if skip == len(outline.lines):
+        return
+    data, starts = flat.encode("utf-8", "replace"), outline.starts
+    if len(data) > len(flat):
+        starts = [0, *accumulate(len(line) + 1 for line in data.split(b"\n")[:-1])]
+    body, base = flat[outline.starts[skip] :], starts[skip]
     lists = nesting = 0
     events: Iterator[tuple[Any, Any]] = pyromark.events_with_range(body, options=_OPTIONS)
     for event, span in events:
@@ -168,14 +170,15 @@ def _read_blocks(outline: Outline) -> None:
                 nesting += 1
                 lists += name == "List"
                 if name == "Item":
-                    line = bisect_right(starts, _first_mark(data, span["start"]))
+                    line = bisect_right(starts, _first_mark(data, base + span["start"]))
                     outline.item_depth[line] = lists
             elif name in _MARKED:
-                first = bisect_right(starts, span["start"])
-                last = bisect_right(starts, max(span["start"], span["end"] - 1))
+                begin, end = base + span["start"], base + span["end"]
+                first = bisect_right(starts, begin)
+                last = bisect_right(starts, max(begin, end - 1), first - 1)
                 _mark_block(outline, name, tag, first, last, nesting)
         elif "Code" in event or "InlineHtml" in event or "Html" in event:
-            _note_span(outline, event, data, starts, span["start"], span["end"])
+            _note_span(outline, event, data, starts, base + span["start"], base + span["end"])
 
 
 def _first_mark(data: bytes, at: int) -> int:
@@ -202,33 +205,33 @@ def _note_span(
 
 def _mark_block(outline: Outline, name: str, tag: Any, first: int, last: int, nesting: int) -> None:
     """Note the kind of the lines of a block; keep a heading."""
+    outline.kinds[first - 1 : last] = _MARKED[name] * (last - first + 1)
     if name == "Heading":
-        _add_heading(outline, int(tag["Heading"]["level"][1]), first, last, nesting)
-        return
-    outline.kinds[first - 1 : last] = bytes([_MARKED[name]]) * (last - first + 1)
-    if name == "CodeBlock" and last >= len(outline.lines):
+        if nesting == 0:
+            _add_heading(outline, int(tag["Heading"]["level"][1]), first, last)
+    elif name == "CodeBlock" and last >= len(outline.lines):
         _check_fence(outline, tag["CodeBlock"], first, last)
 
 
 _CONTAINERS = frozenset({"List", "Item", "BlockQuote", "FootnoteDefinition"})
 _MARKED = {
-    "Heading": Kind.HEADING,
-    "CodeBlock": Kind.CODE,
-    "HtmlBlock": Kind.TEXT,
-    "Table": Kind.TABLE,
+    "Heading": bytes([Kind.HEADING]),
+    "CodeBlock": bytes([Kind.CODE]),
+    "HtmlBlock": bytes([Kind.TEXT]),
+    "Table": bytes([Kind.TABLE]),
 }
 
 
-def _add_heading(outline: Outline, level: int, first: int, last: int, nesting: int) -> None:
+def _add_heading(outline: Outline, level: int, first: int, last: int) -> None:
     line = outline.lines[first - 1]
     atx = _ATX.match(line) if first == last else None
     if atx:
-        text = _CLOSING_HASHES.sub("", line[atx.end() :].strip()).strip()
+        text = line[atx.end() :].strip()
+        if text.endswith("#"):
+            text = _CLOSING_HASHES.sub("", text).strip()
     else:
         text = " ".join(part.strip() for part in outline.lines[first - 1 : last - 1])
-    outline.kinds[first - 1 : last] = bytes([Kind.HEADING]) * (last - first + 1)
-    if nesting == 0:
-        outline.headings.append(Heading(first, last, level, text))
+    outline.headings.append(Heading(first, last, level, text))
 
 
 def _check_fence(outline: Outline, tag: object, first: int, last: int) -> None:
@@ -337,12 +340,13 @@ def _mark_bold_lines(outline: Outline) -> None:
     outline.marks.sort(key=lambda heading: heading.line)
 
 
-def _close_marks(outline: Outline) -> None:
+def _stacks_of(marks: Sequence[Heading]) -> list[tuple[int, ...]]:
+    """For each mark, which marks it stands under, itself the last."""
     stack: list[int] = []
-    for index, mark in enumerate(outline.marks):
-        while stack and outline.marks[stack[-1]].level >= mark.level:
+    found = []
+    for index, mark in enumerate(marks):
+        while stack and marks[stack[-1]].level >= mark.level:
             stack.pop()
         stack.append(index)
-        outline._stacks.append(tuple(stack))
-        outline.paths.append(tuple(outline.marks[at].text for at in stack))
-    outline._mark_lines = [mark.line for mark in outline.marks]
+        found.append(tuple(stack))
+    return found

@@ -10,14 +10,16 @@ import re
 import zlib
 from array import array
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import compress
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from workingset_mcp.dates import date_of_path, find_dates, year_of_path, year_only_of_path
 from workingset_mcp.front_matter import FrontMatter, read_front_matter
 from workingset_mcp.items import items_of
-from workingset_mcp.lines import Item, bare_line, folded, without_comment, without_link_targets
+from workingset_mcp.lines import Item, folded_lines, without_comment, without_link_targets
 from workingset_mcp.markdown import Heading, Kind, Outline, outline_of
 from workingset_mcp.sections import Section, sections_of
 from workingset_mcp.settings import Settings
@@ -33,6 +35,7 @@ _MULTIBYTE = re.compile(  # a whole character of several bytes, as UTF-8 allows 
 )
 _DATED_HEADING_LINES = 400
 _LINE_END = re.compile(r"\r\n|\n|\r")
+_SAID = bytes(kind in (Kind.TEXT, Kind.TABLE) for kind in range(256))  # kinds that say something
 
 
 class Remark(NamedTuple):
@@ -85,6 +88,7 @@ def parse_note(path: str, raw: bytes, settings: Settings) -> Note:
         return _empty_note(path, front.title or _stem(path), len(outline.lines), kind)
     year = year_of_path(path)
     statuses = tuple(statuses_of(outline, settings, year=year))
+    dated = DatedHeadings(outline, settings, year=year)
     remarks.extend(_remarks_of(text, outline, statuses))
     return Note(
         path=path,
@@ -97,9 +101,9 @@ def parse_note(path: str, raw: bytes, settings: Settings) -> Note:
         aliases=front.aliases,
         tags=front.tags,
         sections=tuple(sections_of(text, outline)),
-        items=tuple(items_of(outline, settings, undated=not date, year=year)),
+        items=tuple(items_of(outline, settings, dated, undated=not date)),
         statuses=statuses,
-        units=_units_of(outline, date, source, settings, year),
+        units=_units_of(outline, date, source, dated.headings),
         remarks=tuple(remarks),
         line_digests=_line_digests(outline),
     )
@@ -139,7 +143,12 @@ def text_digest(raw: bytes) -> bytes:
 
 def line_digest(line: str) -> int:
     """Digest of a line as it folds, without its list mark: copies have the same."""
-    return zlib.crc32(folded(bare_line(line)).encode("utf-8", "replace"))
+    return line_digests([line]).pop()
+
+
+def line_digests(lines: Iterable[str]) -> set[int]:
+    """Digests of lines."""
+    return {zlib.crc32(line.encode("utf-8", "replace")) for line in folded_lines(lines)}
 
 
 def _line_of(before: str) -> int:
@@ -199,10 +208,9 @@ def _date_of(
 
 
 def _units_of(
-    outline: Outline, date: str, source: str, settings: Settings, year: int | None
+    outline: Outline, date: str, source: str, dated: list[tuple[Heading, str]]
 ) -> tuple[Unit, ...]:
     """The dated stretches of a note: its dated sections where it has several, else itself."""
-    dated = DatedHeadings(outline, settings, year=year).headings
     levels = Counter(mark.level for mark, value in dated if len(value) == 10)
     for level, count in sorted(levels.items(), key=lambda pair: (-pair[1], pair[0])):
         marks = [(m, value) for m, value in dated if m.level == level and len(value) == 10]
@@ -247,9 +255,6 @@ def _remarks_of(text: str, outline: Outline, statuses: tuple[StatusBlock, ...]) 
 
 
 def _line_digests(outline: Outline) -> bytes:
-    digests = {
-        line_digest(line)
-        for line, kind in zip(outline.lines, outline.kinds, strict=True)
-        if kind in (Kind.TEXT, Kind.TABLE) and not line.isspace() and line
-    }
-    return array("I", sorted(digests)).tobytes()
+    said = outline.kinds.translate(_SAID)
+    lines = [line for line in compress(outline.lines, said) if line.strip()]
+    return array("I", sorted(line_digests(lines) if lines else ())).tobytes()

@@ -3,7 +3,7 @@
 import re
 from functools import lru_cache
 
-from workingset_mcp.lines import LIST_MARK, any_of, plain
+from workingset_mcp.lines import LIST_MARK, any_of, plain, without_link_targets
 from workingset_mcp.settings import Settings
 
 
@@ -50,9 +50,17 @@ class Patterns:
             rf"(?:{any_of(status_words)})(?P<rest>(?![^\W\d_])(?![-'’]\w).*)$",
             re.IGNORECASE | re.DOTALL,
         )
-        self.action_heading = re.compile(
+        self._action_heading = re.compile(
             rf"^\W*(?:{any_of(action_headings)})(?!\w)[^.]{{0,40}}$", re.IGNORECASE
         )
-        self.decision_heading = re.compile(
+        self._decision_heading = re.compile(
             rf"^\W*(?:{any_of(decision_headings)})(?!\w).{{0,20}}$", re.IGNORECASE
         )
+        self.kind_under = lru_cache(maxsize=4096)(self._kind_under)
+
+    def _kind_under(self, heading: str) -> str:
+        """What a heading makes of the lines below it: an action, a decision, or nothing."""
+        text = without_link_targets(heading)
+        if self._action_heading.match(text):
+            return "action"
+        return "decision" if self._decision_heading.match(text) else ""

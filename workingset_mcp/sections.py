@@ -3,7 +3,7 @@
 import re
 from array import array
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from workingset_mcp.markdown import LINE_END, Heading, Kind, Outline
 
@@ -11,8 +11,7 @@ MOST_SECTION_CHARACTERS = 2_400
 _BREAK = re.compile(r"[ \t]*$|[-*+] |\d{1,9}[.)] |#{1,6} ")
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """A stretch of a note from one heading to the next; long ones come in several pieces.
 
     The texts of a note's sections, joined, are the text of the note. `skip` counts the characters
@@ -43,9 +42,17 @@ def sections_of(text: str, outline: Outline) -> list[Section]:
         stack.append(heading)
         bounds.append((heading.line, heading.level, tuple(h.text for h in stack)))
     found: list[Section] = []
+    offsets = [*offsets, len(text)]
+    skip_end = offsets[outline.front_matter_lines]
     ends = [bound[0] - 1 for bound in bounds[1:]] + [len(outline.lines)]
     for (first, level, path), last in zip(bounds, ends, strict=True):
-        found.extend(_pieces(text, outline, offsets, first, last, level, path))
+        begin, end = offsets[first - 1], offsets[last]
+        skip = max(0, min(skip_end, end) - begin)
+        whole = Section(first, last, level, path, text[begin:end], skip)
+        if end - begin <= MOST_SECTION_CHARACTERS:
+            found.append(whole)
+        else:
+            found.extend(_pieces(whole, text, outline, offsets))
     return found
 
 
@@ -56,33 +63,17 @@ def _raw_starts(text: str, count: int) -> list[int]:
     return list(starts[:count])
 
 
-def _pieces(
-    text: str, outline: Outline, offsets: list[int], first: int, last: int, level: int,
-    path: tuple[str, ...],
-) -> Iterator[Section]:  # fmt: skip
-    """The lines first to last as one section, or as several cut where a block begins."""
-    begin = offsets[first - 1]
-    end = offsets[last] if last < len(offsets) else len(text)
-    skip_end = (
-        offsets[outline.front_matter_lines]
-        if outline.front_matter_lines < len(offsets)
-        else len(text)
-    )
-    skip = max(0, min(skip_end, end) - begin) if outline.front_matter_lines else 0
-    if end - begin <= MOST_SECTION_CHARACTERS:
-        yield Section(first, last, level, path, text[begin:end], skip)
-        return
-    piece_first = candidate = first
-    for line in range(first + 1, last + 1):
-        too_long = (offsets[line] if line < len(offsets) else len(text)) - offsets[piece_first - 1]
-        if too_long > MOST_SECTION_CHARACTERS and line > piece_first:
-            cut = candidate if candidate > piece_first else line
-            start = offsets[piece_first - 1]
-            opens = piece_first == first
-            piece = text[start : offsets[cut - 1]]
-            yield Section(piece_first, cut - 1, level, path, piece, skip, opens)
-            piece_first, candidate, skip = cut, cut, 0
+def _pieces(whole: Section, text: str, outline: Outline, offsets: list[int]) -> Iterator[Section]:
+    """A long section cut where a block begins."""
+    first = candidate = whole.first_line
+    skip, opens = whole.skip, True
+    for line in range(whole.first_line + 1, whole.last_line + 1):
+        if offsets[line] - offsets[first - 1] > MOST_SECTION_CHARACTERS:
+            cut = candidate if candidate > first else line
+            piece = text[offsets[first - 1] : offsets[cut - 1]]
+            yield Section(first, cut - 1, whole.level, whole.headings, piece, skip, opens)
+            first, candidate, skip, opens = cut, cut, 0, False
         if _BREAK.match(outline.lines[line - 1]) and outline.kinds[line - 1] != Kind.CODE:
             candidate = line
-    start = offsets[piece_first - 1]
-    yield Section(piece_first, last, level, path, text[start:end], skip, piece_first == first)
+    piece = text[offsets[first - 1] : offsets[whole.last_line]]
+    yield Section(first, whole.last_line, whole.level, whole.headings, piece, skip, opens)

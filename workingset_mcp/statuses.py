@@ -3,8 +3,9 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
-from workingset_mcp.dates import FoundDate, find_dates
+from workingset_mcp.dates import FoundDate, Order, find_dates
 from workingset_mcp.lines import without_link_targets
 from workingset_mcp.markdown import Heading, Outline
 from workingset_mcp.patterns import patterns_for
@@ -60,9 +61,9 @@ class DatedHeadings:
     def __init__(self, outline: Outline, settings: Settings, *, year: int | None = None) -> None:
         self.headings: list[tuple[Heading, str]] = []
         for mark in outline.marks:
-            date = best_date(find_dates(mark.text, year=year, order=settings.date_order))
-            if date:
-                self.headings.append((mark, date.value))
+            value = date_of_heading(mark.text, year, settings.date_order)
+            if value:
+                self.headings.append((mark, value))
         self._dates = {mark.line: value for mark, value in self.headings}
         self._outline = outline
 
@@ -80,6 +81,13 @@ def best_date(dates: Iterable[FoundDate]) -> FoundDate | None:
     """The first full date, else the first month."""
     known = [date for date in dates if date.value]
     return next((date for date in known if len(date.value) == 10), known[0] if known else None)
+
+
+@lru_cache(maxsize=4096)
+def date_of_heading(text: str, year: int | None = None, order: Order | None = None) -> str:
+    """The date a heading names, ISO, as much as is known; empty when none. Notes share headings."""
+    found = best_date(find_dates(text, year=year, order=order))
+    return found.value if found else ""
 
 
 def _is_status(rest: str) -> bool:

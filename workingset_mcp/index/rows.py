@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from workingset_mcp.dates import date_words, find_dates
+from workingset_mcp.dates import date_words
 from workingset_mcp.lines import Item
 from workingset_mcp.note import Note, Remark, Unit
-from workingset_mcp.statuses import StatusBlock
+from workingset_mcp.statuses import StatusBlock, date_of_heading
 from workingset_mcp.vault import Fingerprint
 
 CJK_RUN = re.compile(
@@ -126,10 +126,10 @@ def section_date(headings: Sequence[str]) -> str:
     """The deepest full date of a heading path, else its deepest month; empty when none is dated."""
     month = ""
     for heading in reversed(headings):
-        for date in find_dates(heading):
-            if len(date.value) == 10:
-                return date.value
-            month = month or date.value
+        date = date_of_heading(heading)
+        if len(date) == 10:
+            return date
+        month = month or date
     return month
 
 
