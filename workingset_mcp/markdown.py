@@ -157,28 +157,24 @@ def _read_blocks(outline: Outline) -> None:
     for event, span in events:
         if type(event) is not dict or "Text" in event:
             continue
-        if "End" in event:
-            tag = event["End"]
-            name = tag if type(tag) is str else next(iter(tag))
-            if name in _CONTAINERS:
-                nesting -= 1
-                lists -= name == "List"
-        elif "Start" in event:
-            tag = event["Start"]
-            name = tag if type(tag) is str else next(iter(tag))
-            if name in _CONTAINERS:
-                nesting += 1
-                lists += name == "List"
-                if name == "Item":
-                    line = bisect_right(starts, _first_mark(data, base + span["start"]))
-                    outline.item_depth[line] = lists
-            elif name in _MARKED:
-                begin, end = base + span["start"], base + span["end"]
-                first = bisect_right(starts, begin)
-                last = bisect_right(starts, max(begin, end - 1), first - 1)
-                _mark_block(outline, name, tag, first, last, nesting)
-        elif "Code" in event or "InlineHtml" in event or "Html" in event:
+        opens = "Start" in event
+        tag = event["Start"] if opens else event.get("End")
+        if tag is None:
             _note_span(outline, event, data, starts, base + span["start"], base + span["end"])
+            continue
+        name = tag if type(tag) is str else next(iter(tag))
+        if name in _CONTAINERS:
+            step = 1 if opens else -1
+            nesting += step
+            lists += step * (name == "List")
+            if opens and name == "Item":
+                line = bisect_right(starts, _first_mark(data, base + span["start"]))
+                outline.item_depth[line] = lists
+        elif opens and name in _MARKED:
+            begin, end = base + span["start"], base + span["end"]
+            first = bisect_right(starts, begin)
+            last = bisect_right(starts, max(begin, end - 1), first - 1)
+            _mark_block(outline, name, tag, first, last, nesting)
 
 
 def _first_mark(data: bytes, at: int) -> int:
@@ -192,8 +188,10 @@ def _note_span(
     outline: Outline, event: Any, data: bytes, starts: list[int], first: int, last: int
 ) -> None:
     """Remember code inside a line, and HTML comments, as offsets of `flat`."""
-    html = event.get("InlineHtml") or event.get("Html")
-    if html is not None and not html.lstrip().startswith("<!--") and "Html" not in event:
+    html = event.get("InlineHtml")
+    if html and not html.lstrip().startswith("<!--"):
+        return
+    if not html and "Html" not in event and "Code" not in event:
         return
     line = bisect_right(starts, first)
     lead = data[starts[line - 1] : first].decode("utf-8", "replace")
