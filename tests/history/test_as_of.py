@@ -919,6 +919,37 @@ def test_all_traps_together_run_nothing(
     assert not marker.exists()
 
 
+BARS = {
+    *("GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none", "GIT_PROTOCOL_FROM_USER=0"),
+    *("GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_CONFIG_NOSYSTEM=1", "GIT_PAGER=cat"),
+    *("GIT_SSH_COMMAND=false", "GIT_EXTERNAL_DIFF=", "GIT_ASKPASS="),
+    *("core.fsmonitor=false", "core.hooksPath=/dev/null", "core.pager=cat", "--no-pager"),
+    *("core.sshCommand=false", "core.askPass=", "credential.helper=", "protocol.allow=never"),
+    *("diff.external=", "log.showSignature=false", "core.alternateRefsCommand="),
+}
+
+
+def test_each_bar_stands_before_every_git_command(
+    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Most traps meet several bars; so that none of them can go unseen, git is overheard."""
+    real, heard = shutil.which("git"), tmp_path / "heard"
+    heard.mkdir()
+    script = tmp_path / "bin/git"
+    script.parent.mkdir()
+    script.write_text(
+        f"#!/bin/sh\n(env; for word; do echo \"$word\"; done) > '{heard}'/$$\nexec '{real}' \"$@\"\n",
+        encoding="utf-8",
+    )
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{script.parent}{os.pathsep}{os.environ['PATH']}")
+    assert "as committed on" in workspace.full(as_of="2026-03-24")
+    runs = [set(file.read_text(encoding="utf-8").splitlines()) for file in heard.iterdir()]
+    assert len(runs) >= 4
+    assert all(run >= BARS for run in runs)
+    assert {"rev-parse", "rev-list", "ls-tree", "cat-file"} <= set().union(*runs)
+
+
 def test_a_work_tree_that_points_elsewhere_shows_nothing_of_it(
     repository: Repository, tmp_path: Path, open_vault: OpenVault
 ) -> None:
