@@ -169,11 +169,13 @@ def running(command: list[str], port: int) -> Iterator[str]:
     """A server process that answers; its address."""
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL)
     try:
-        for _ in range(200):
+        while True:
             try:
                 httpx2.get(f"http://127.0.0.1:{port}/health").raise_for_status()
                 break
             except httpx2.TransportError:
+                if process.poll() is not None:
+                    sys.exit("the server does not start")
                 time.sleep(0.1)
         yield f"http://localhost:{port}/mcp"
     finally:

@@ -63,7 +63,7 @@ def test_one_version_everywhere() -> None:
     ]
     assert label_of("org.opencontainers.image.version") == version
     assert (bundle["version"], plugin["version"]) == (version, version)
-    assert f"workingset-mcp=={version}" in bundle["server"]["mcp_config"]["args"]
+    assert f'version = "{version}"' in text_of(packaging + "mcpb/pyproject.toml")
 
 
 def test_one_name_in_the_registry() -> None:

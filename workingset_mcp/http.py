@@ -22,6 +22,7 @@ from workingset_mcp.server import build_server, log_to_stderr
 from workingset_mcp.workspace import Workspace
 
 GRACE_SECONDS = 2  # for answers under way; a listening client would wait for ever
+KEEP_ALIVE_SECONDS = 75  # an agent thinks longer than uvicorn's five between two calls
 MOST_BODY_BYTES = 1_000_000
 _EVERY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104 -- compared, not bound
 Scope = MutableMapping[str, Any]
@@ -42,7 +43,7 @@ def serve_http(workspace: Workspace, address: str, token: str | None, hosts: Seq
     app = http_app(build_server(workspace), host, token, hosts)
     uvicorn.run(
         app, host=host, port=port, log_level="warning", access_log=False,
-        timeout_graceful_shutdown=GRACE_SECONDS,
+        timeout_graceful_shutdown=GRACE_SECONDS, timeout_keep_alive=KEEP_ALIVE_SECONDS,
     )  # fmt: skip
 
 
