@@ -6,6 +6,7 @@ differs; a vault that keeps changing under a call is tried three times, then the
 
 from collections.abc import Sequence
 from contextlib import suppress
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from workingset_mcp.answer import (
     Limits,
     checked_budget,
 )
-from workingset_mcp.brief import Brief, make_brief, make_overview, read_materials
+from workingset_mcp.brief import make_brief, make_overview, read_materials
 from workingset_mcp.brief.view import branch_view, overview_lines
 from workingset_mcp.budget import LEAST_BRIEF_BUDGET, LEAST_BUDGET, count_tokens
 from workingset_mcp.counting import tokens_of
@@ -67,9 +68,13 @@ class Workspace(Opened):
 
     @healing
     def brief(
-        self, branch: str | None = None, budget: int | None = None, limits: Limits | None = None
-    ) -> str:
-        """The brief of a branch, or the overview of the vault, below its header line."""
+        self, branch: str | None = None, budget: int | None = None, limits: Limits | None = None,
+        *, day: date | None = None,
+    ) -> str:  # fmt: skip
+        """The brief of a branch, or the overview of the vault, below its header line.
+
+        `day`: the day it is for, in place of today. Raises ArgumentError, BranchNotFound.
+        """
         limits = limits or self.limits()
         budget, lowered = checked_budget(
             budget, self.settings.brief_budget, LEAST_BRIEF_BUDGET, limits.most_tokens
@@ -82,7 +87,8 @@ class Workspace(Opened):
                 return Draft(
                     "overview", make_overview(self.vault.name, overview_lines(snapshot), room)
                 )
-            made = self._brief_of(snapshot, name, room)
+            view = branch_view(snapshot, self, name, day or today())
+            made = make_brief(read_materials(view), room)
             return Draft(f"{name} · brief", made.text, made.warnings)
 
         return self._answer(name, draft, budget, limits, lowered)
@@ -129,9 +135,12 @@ class Workspace(Opened):
     def search(
         self, query: str, *, also: Sequence[str] = (), budget: int | None = None,
         branch: str | None = None, since: str | None = None, until: str | None = None,
-        limits: Limits | None = None,
+        boost: str | None = None, top: int | None = None, limits: Limits | None = None,
     ) -> str:  # fmt: skip
-        """Best passages for a question. Raises ArgumentError, BranchNotFound."""
+        """Best passages for a question. Raises ArgumentError, BranchNotFound.
+
+        `boost`: a branch whose sections weigh 1.5 times as much. `top`: most sections to take from.
+        """
         limits = limits or self.limits()
         if not query.strip():
             raise ArgumentError("The query is empty.", "Give a question or a few words.")
@@ -141,13 +150,15 @@ class Workspace(Opened):
         name = self.branch_named(branch) if branch and branch.strip() else None
         within = search.Filter(name, day_argument("since", since), day_argument("until", until))
         parsed = search.parse_query(query, also=also, glossary=self.settings.glossary)
+        boosted = self.branch_named(boost) if boost else None
 
         ranked: dict[int, search.Ranking] = {}  # by generation: only packing runs again to fit
 
         def draft(snapshot: Snapshot, room: int) -> Draft:
             generation = snapshot.generation()
             if generation not in ranked:
-                ranked[generation] = search.rank(parsed, snapshot, self._stemmer, within)
+                found = search.rank(parsed, snapshot, self._stemmer, within)
+                ranked[generation] = search.bent(found, boosted, top)
             return search_draft(parsed, ranked[generation], snapshot, within, room)
 
         large = name is None and self.freshness.walk_seconds >= SMALL_WALK_SECONDS
@@ -268,10 +279,6 @@ class Workspace(Opened):
             return listing.list_draft(snapshot, asked, left_out, self.vault.branch_of, room)
 
         return self._answer(asked.branch, draft, budget, limits, lowered)
-
-    def _brief_of(self, snapshot: Snapshot, name: str, room: int) -> Brief:
-        view = branch_view(snapshot, self, name, today())
-        return make_brief(read_materials(view), room)
 
 
 __all__ = ["Workspace", "brief_text", "day_argument"]

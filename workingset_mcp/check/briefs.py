@@ -8,15 +8,10 @@ import re
 from collections.abc import Iterator
 from datetime import date, timedelta
 
-from workingset_mcp.answer import fit_answer, put_together, shown_warnings
-from workingset_mcp.brief import make_brief, read_materials
-from workingset_mcp.brief.view import branch_view
-from workingset_mcp.budget import LEAST_BRIEF_BUDGET
 from workingset_mcp.check.reading import Finding, Reading
 from workingset_mcp.note import BRIEF_KIND
-from workingset_mcp.opened import HEAD_TOKENS
 from workingset_mcp.settings import today
-from workingset_mcp.workspace import Workspace, brief_text
+from workingset_mcp.workspace import brief_text
 
 MOST_DAYS = 60  # tried after the newest note, and before today
 _HEAD = re.compile(r"^(as_of|fingerprint): *'?([^'\n]*)", re.MULTILINE)
@@ -32,32 +27,12 @@ def stale_brief(reading: Reading) -> Iterator[Finding]:
         return
     if f"kind: {BRIEF_KIND}" not in written[:1_000]:
         return
-    if not any(brief_on(workspace, name, day) == written for day in _days(reading, written)):
+    if not any(
+        brief_text(workspace.brief(name, day=day)) == written for day in _days(reading, written)
+    ):
         path = file.relative_to(workspace.vault.root).as_posix()
         fix = f"workingset-mcp brief {name} --write"
         yield Finding(path, 0, "differs from what the notes give now", fix)
-
-
-def brief_on(workspace: Workspace, name: str, day: date) -> str:
-    """The brief that a branch gives on a day, as it is written."""
-    settings, limits = workspace.settings, workspace.limits()
-    budget = max(LEAST_BRIEF_BUDGET, settings.brief_budget)
-    with workspace.index.snapshot() as snapshot:
-        view = branch_view(snapshot, workspace, name, day)
-
-        def compose(room: int) -> str:
-            made = make_brief(read_materials(view), room - HEAD_TOKENS)
-            return put_together(
-                f"{name} · brief", made.text, budget=budget,
-                state=str(workspace.freshness.state), margin=settings.token_margin,
-                warnings=shown_warnings(made.warnings, tight=room < 1_500),
-            )  # fmt: skip
-
-        return brief_text(
-            fit_answer(
-                compose, budget=budget, max_bytes=limits.max_bytes, margin=settings.token_margin
-            )
-        )
 
 
 def _days(reading: Reading, written: str) -> Iterator[date]:

@@ -6,7 +6,6 @@ from typing import Any
 
 import click
 
-from workingset_mcp.commands.ordered import search_in_order
 from workingset_mcp.commands.shared import (
     json_option,
     opened,
@@ -129,15 +128,11 @@ def _is_a_persons(file: Path) -> bool:
 @click.option("--budget", type=int, help="Most tokens (default 2000).")
 @json_option
 def search(
-    vault: Path | None, index_dir: str | None, query: str, boost: str | None, top: int | None,
-    as_json: bool, **asked: Any,
-) -> None:  # fmt: skip
+    vault: Path | None, index_dir: str | None, query: str, as_json: bool, **asked: Any
+) -> None:
     """Find passages for QUERY."""
     with opened(vault, index_dir) as workspace:
-        if boost or top:
-            text = search_in_order(workspace, query, boost=boost, top=top, **asked)
-        else:
-            text = workspace.search(query, **asked)
+        text = workspace.search(query, **asked)
     print_answer(
         "search", text, as_json=as_json, found=" · nothing found · " not in text.partition("\n")[0]
     )

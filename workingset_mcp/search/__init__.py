@@ -1,7 +1,10 @@
 """Search: words into concepts (`query`), sections in order (`rank`), passages under a budget (`pack`)."""
 
+from workingset_mcp.search.order import bent
 from workingset_mcp.search.pack import Passage, pack
 from workingset_mcp.search.query import Concept, Query, parse_query
 from workingset_mcp.search.rank import Filter, Ranking, rank
 
-__all__ = ["Concept", "Filter", "Passage", "Query", "Ranking", "pack", "parse_query", "rank"]
+__all__ = [
+    "Concept", "Filter", "Passage", "Query", "Ranking", "bent", "pack", "parse_query", "rank",
+]  # fmt: skip
