@@ -40,9 +40,17 @@ def plan_changes(
         seen = known.get(path)
         if seen is None:
             added.append(path)
-        elif seen.fingerprint != fingerprint:
+            continue
+        before, read_ns, _ = seen
+        if before != fingerprint:
             modified.append(path)
-        elif fingerprint.unseen_until() > seen.read_ns and settled.get(path) != fingerprint:
+            continue
+        _, mtime_ns, ctime_ns, _ = fingerprint
+        if (  # most were written long before they were read: the cheap question first
+            (ctime_ns > read_ns - COARSE_CLOCK_STEP_NS or mtime_ns > ctime_ns)
+            and fingerprint.unseen_until() > read_ns
+            and settled.get(path) != fingerprint
+        ):
             doubtful.append(path)
     removed = (
         [path for path in known if path not in disk] if len(known) + len(added) != len(disk) else []

@@ -86,6 +86,17 @@ def why_folder_is_out(name: str, path: str, rules: Rules) -> str:
     return "ignored" if rules and is_ignored(f"{path}/", rules) else ""
 
 
+def are_plain(paths: str) -> bool:
+    """Whether no name among these, each behind a slash, is out for what it is called.
+
+    Asked of a whole folder at once: `why_note_is_out` is needed for few.
+    """
+    if not (paths.isascii() and paths.isprintable()) or "/." in paths or "~" in paths:
+        return False
+    lowered = paths.lower()
+    return not ("(" in paths or "#" in paths or "conflict" in lowered or ".tmp." in lowered)
+
+
 def why_note_is_out(name: str, path: str, rules: Rules) -> str:
     """Why a file with a note's ending is no note; empty when it is one."""
     if name.startswith("."):

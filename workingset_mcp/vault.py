@@ -24,6 +24,7 @@ from workingset_mcp.ignoring import (
     LEFT_OUT_FOLDERS,
     Rule,
     Rules,
+    are_plain,
     folders_above,
     is_ignored,
     printable,
@@ -209,48 +210,33 @@ class Vault:
         except OSError:
             found.left_out.append(LeftOut(prefix or ".", "folder cannot be read"))
             return []
-        rules = self._rules_in(prefix, rules, listed)
+        names = "/".join(["", *[entry.name for entry in listed]])
+        rules = self._rules_in(prefix, rules, names)
         base = f"{prefix}/" if prefix else ""
-        inner = []
+        inner, notes = [], []
         for entry in listed:
-            name = entry.name
-            path = base + name
-            if entry.is_symlink():
-                if not name.startswith(".") and name not in LEFT_OUT_FOLDERS:
-                    found.left_out.append(LeftOut(printable(path), "link"))
-            elif entry.is_dir(follow_symlinks=False):
-                reason = why_folder_is_out(name, path, rules)
-                if reason:
-                    found.left_out.append(LeftOut(printable(path), reason))
-                else:
+            if entry.is_file(follow_symlinks=False):
+                if entry.name.endswith(".md") or entry.name.lower().endswith(NOTE_SUFFIXES):
+                    notes.append(entry)
+                continue
+            path = base + entry.name
+            if entry.is_dir(follow_symlinks=False):
+                reason = why_folder_is_out(entry.name, path, rules)
+                if not reason:
                     inner.append((entry.path, path, rules))
-            elif name.lower().endswith(NOTE_SUFFIXES):
-                self._take(entry, name, path, rules, found)
+            else:
+                reason = _why_is_odd(entry)
+            if reason:
+                found.left_out.append(LeftOut(printable(path), reason))
+        all_plain = not rules and are_plain(f"{prefix}{names}")
+        _take(notes, base, None if all_plain else rules, found)
         return inner
 
-    def _take(
-        self, entry: "os.DirEntry[str]", name: str, path: str, rules: Rules, found: Walk
-    ) -> None:
-        reason = why_note_is_out(name, path, rules)
-        if reason:
-            found.left_out.append(LeftOut(printable(path), reason))
-            return
-        try:
-            seen = entry.stat(follow_symlinks=False)
-        except OSError:
-            return  # gone between listing and looking
-        if not stat.S_ISREG(seen.st_mode):
-            found.left_out.append(LeftOut(path, "not a regular file"))
-        elif seen.st_size > MOST_NOTE_BYTES:
-            found.left_out.append(LeftOut(path, f"over {MOST_NOTE_BYTES // 1_000_000} MB"))
-        else:
-            found.files[path] = fingerprint_of(seen)
-
-    def _rules_in(self, prefix: str, rules: Rules, listed: "list[os.DirEntry[str]]") -> Rules:
+    def _rules_in(self, prefix: str, rules: Rules, names: str) -> Rules:
         """The ignore rules that hold inside a folder: those above it, and its own file's."""
         if not self.settings.respect_gitignore:
             return rules
-        if not any(entry.name == IGNORE_FILE for entry in listed):
+        if f"/{IGNORE_FILE}" not in names:
             self._rules.pop(prefix, None)
             return rules
         own = self._rule_of(prefix)
@@ -337,3 +323,29 @@ class Vault:
                 f"{path} is hidden or ignored.", "`status` lists what is left out, and why."
             )
         return path
+
+
+def _why_is_odd(entry: "os.DirEntry[str]") -> str:
+    """Why what is neither a file nor a folder is worth a word; empty when it is not."""
+    if entry.is_symlink():
+        hidden = entry.name.startswith(".") or entry.name in LEFT_OUT_FOLDERS
+        return "" if hidden else "link"
+    return "not a regular file" if entry.name.lower().endswith(NOTE_SUFFIXES) else ""
+
+
+def _take(notes: "list[os.DirEntry[str]]", base: str, rules: Rules | None, found: Walk) -> None:
+    """Note the fingerprints of files of one folder, or why one is left out; no rules: none is."""
+    files = found.files
+    for entry in notes:
+        path = base + entry.name
+        reason = "" if rules is None else why_note_is_out(entry.name, path, rules)
+        if not reason:
+            try:
+                seen = entry.stat(follow_symlinks=False)
+            except OSError:
+                continue  # gone between listing and looking
+            if seen.st_size <= MOST_NOTE_BYTES:
+                files[path] = fingerprint_of(seen)
+                continue
+            reason = f"over {MOST_NOTE_BYTES // 1_000_000} MB"
+        found.left_out.append(LeftOut(printable(path), reason))
