@@ -1346,6 +1346,56 @@ def test_the_dated_sections_of_a_year_file_are_notes_of_their_own(open_vault: Op
     assert shown.fields["as_of"] == "2026-06-09"
 
 
+def below_newer(note: str) -> str:
+    """A vault with this note as the fourth newest, where only lines that commit are shown."""
+    newer = "".join(
+        f"=== cust/acme/2026-06-1{day}-call.md\n# Call\n\nTom will ask mill number {day} for two pumps.\n"
+        for day in range(3)
+    )
+    return f"{newer}=== cust/acme/2026-06-02-call.md\n{note}{appendix()}"
+
+
+def test_a_wrapped_sentence_is_shown_whole_or_not_at_all(open_vault: OpenVault) -> None:
+    note = (
+        "# Call\n\n## Discussion\n\n"
+        "- The delegates of the upper valley were greeted by everybody in the hall and\n"
+        "  it was agreed by all of them that the mill will get its pumps before the\n"
+        "  end of August.\n"
+        "- Nobody spoke of the weather, which stayed as it had been all through the week\n"
+        "  of the fair.\n"
+    )
+    shown = brief(open_vault(below_newer(note)))
+    (quote,) = shown.section(NEWEST).quotes
+    assert quote.numbers == (5, 6, 7)
+    assert list(quote.lines) == note.splitlines()[4:7]
+    assert "2 lines of the newest note" in shown.text
+
+
+def test_short_lines_and_ended_ones_stand_for_themselves(open_vault: OpenVault) -> None:
+    note = (
+        "# Call\n\n## Discussion\n\nTom will ask the mill for two pumps by Friday\n"
+        "Nobody spoke of the weather\n"
+        "The delegates agreed that the gate shall be open until the end of August.\n"
+        "Bread and cheese stood on the long table of the hall for everybody there.\n"
+    )
+    shown = brief(open_vault(below_newer(note)))
+    (quote,) = shown.section(NEWEST).quotes
+    assert quote.numbers == (5, 7)
+
+
+def test_notes_that_hold_only_links_make_room_for_those_that_say_something(
+    open_vault: OpenVault,
+) -> None:
+    agendas = "".join(
+        f"=== cust/acme/2026-06-{day:02}-call.md\n# Call\n\n"
+        f"- [what is open and untriaged so far](https://example.invalid/issues?q={day})\n"
+        for day in range(5, 15)
+    )
+    said = "=== cust/acme/2026-05-20-call.md\n# Call\n\nTom will ask the mill for two pumps by Friday.\n"
+    shown = brief(open_vault(agendas + said + appendix()))
+    assert shown.newest == ["Tom will ask the mill for two pumps by Friday."]
+
+
 def test_lines_copied_forward_are_left_out_of_the_newest_notes(open_vault: OpenVault) -> None:
     notes = "".join(
         f"=== cust/acme/2026-06-0{n}.md\nThe house rule: Mira will open the weir.\n\n"

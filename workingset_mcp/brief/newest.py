@@ -33,9 +33,11 @@ LEAST_UNIT_CHARACTERS = 40
 PICKS = 4  # rounds until what is picked fits as printed
 MOST_UNIT_LINES = 1_500
 LEAST_VALUE = 2.0
+WRAPPED = 60  # characters; a shorter line was ended by a person
 REPEAT_PENALTY = 2.0
 EXPIRED = -2.0
 _UNIT_BONUS = (5.0, 3.0, 1.0, 0.0, 0.0, 0.0)  # by how new the unit is
+_ENDS = ".!?:;。！？：；\\|>"
 _RUN_TOKENS = 4  # what the source of a further run costs
 _NO_LETTERS = re.compile(r"[\W_]+")
 _LETTER = re.compile(r"\w{2}")
@@ -45,13 +47,16 @@ _FENCE = re.compile(r"^[\s>]*(?:```|~~~)")
 _TOP_LEVEL = re.compile(r"^\s?\S")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Line:
+    """A line with the lines it is wrapped onto."""
+
     number: int
     text: str
     tokens: int
     score: float
-    topic: int = 0  # the line of the heading that says what it is about
+    topic: int  # the line of the heading that says what it is about; 0 when none does
+    last: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +85,11 @@ def newest_notes(materials: Materials, limit_tokens: int) -> tuple[str, int, int
     while parts and sum(map(count_tokens, parts)) > limit_tokens:
         parts.pop()
         shown.pop()
-    return "".join(parts), len(parts), sum(len(unit.lines) for unit in units) - sum(shown)
+    return "".join(parts), len(parts), sum(map(_lines_of, units)) - sum(shown)
+
+
+def _lines_of(unit: _Unit) -> int:
+    return sum(line.last - line.number + 1 for line in unit.lines)
 
 
 def _printed(
@@ -93,7 +102,8 @@ def _printed(
         if numbers:
             runs = list(_runs(numbers, unit.outline, unit.unit.first_line))
             parts.append(unit.head + _quoted(unit, runs, len(parts) + 2))  # the status is quote 1
-            shown.append(len({line.number for line in unit.lines}.intersection(numbers)))
+            chosen = [line for line in unit.lines if line.number in numbers]
+            shown.append(sum(line.last - line.number + 1 for line in chosen))
     return parts, shown
 
 
@@ -102,7 +112,8 @@ def _units(materials: Materials) -> Iterator[_Unit]:
     found = 0
     for unit in materials.units:
         lines, outline = _content(materials, unit)
-        if sum(len(line.text) for line in lines) < LEAST_UNIT_CHARACTERS:
+        told = sum(len(line.text) for line in lines if not _ONLY_LINK.match(line.text))
+        if told < LEAST_UNIT_CHARACTERS:
             continue
         named = f" · {unit.note.title}" if _says_more(unit.note.title, unit.note.path) else ""
         head = f"### {unit.note.path} · {unit.date}{named}\n"
@@ -134,7 +145,7 @@ def _pick(units: Sequence[_Unit], limit_tokens: int) -> list[list[int]]:
         if value < LEAST_VALUE:
             break
         at = -minus_at
-        beside = line.number - 1 in picked[at] or line.number + 1 in picked[at]
+        beside = line.number - 1 in picked[at] or line.last + 1 in picked[at]
         cost = (
             line.tokens
             + (0 if beside else _RUN_TOKENS)
@@ -144,7 +155,7 @@ def _pick(units: Sequence[_Unit], limit_tokens: int) -> list[list[int]]:
         if topic:
             cost += _RUN_TOKENS + count_tokens(units[at].text_of(topic))
         if cost <= left:
-            picked[at].add(line.number)
+            picked[at].update(range(line.number, line.last + 1))
             if topic:
                 picked[at].add(topic)
             left -= cost
@@ -180,15 +191,27 @@ def _content(materials: Materials, unit: NewUnit) -> tuple[list[_Line], Outline]
         repeats = materials.repeats.of(line_digest(raw)) if materials.repeats else 1
         if _is_noise(outline, at, raw) or repeats > MOST_REPEATS + 1:
             continue
-        score = _score(raw, unit.date, materials.branch.today.isoformat())
-        score += after_heading - REPEAT_PENALTY * (repeats - 1)
-        if unit.date < materials.units[0].date and NEXT_TIME.search(raw):
-            score += EXPIRED - 2  # what was planned for the next meeting: that one has been
+        before = found[-1] if found and found[-1].last == number - 1 else None
+        if before and at not in outline.item_depth and _goes_on(outline.lines[at - 2], raw):
+            before.last, before.text = number, f"{before.text} {raw.strip()}"
+            before.tokens += count_tokens(raw) + 1
+            continue
         topic = _topic_line(outline, at)
         topic = topic + unit.first_line - 1 if topic else 0
-        found.append(_Line(number, raw, count_tokens(raw) + 1, score, topic))
+        score = after_heading - REPEAT_PENALTY * (repeats - 1)
+        found.append(_Line(number, raw, count_tokens(raw) + 1, score, topic, number))
         after_heading = False
+    for line in found:
+        line.score += _score(line.text, unit.date, materials.branch.today.isoformat())
+        if unit.date < materials.units[0].date and NEXT_TIME.search(line.text):
+            line.score += EXPIRED - 2  # what was planned for the next meeting: that one has been
     return found, outline
+
+
+def _goes_on(before: str, line: str) -> bool:
+    """Whether a line of text goes on where the one before it was wrapped."""
+    ended = before.rstrip()
+    return line.lstrip()[:1].islower() or (len(ended) > WRAPPED and ended[-1] not in _ENDS)
 
 
 def _topic_line(outline: Outline, at: int) -> int:

@@ -19,9 +19,9 @@ class Mosts(NamedTuple):
     standing_tokens: int = 550
     standing_tokens_beside_status: int = 300
     topics: int = 20
-    topics_tokens: int = 90
+    topics_tokens: int = 80
     recent: int = 8
-    recent_tokens: int = 115
+    recent_tokens: int = 100
     undated_status_tokens: int = 300
     newest_tokens: int = 700
     newest_tokens_without_status: int = 1_400
