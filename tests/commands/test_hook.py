@@ -10,7 +10,6 @@ import re
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from threading import Timer
@@ -27,7 +26,7 @@ from workingset_mcp.cli import main
 CAP_BYTES = 9_500
 OVERRIDE_CAP_BYTES = 9_000
 PREVIEW_CHARACTERS = 2_000
-SECONDS_ALLOWED = 1.0
+TIMES_ALLOWED = 13  # 0.3 s where `import sqlite3, json` takes 0.023 s
 CLIENTS = ("claude", "codex", "gemini", "vscode", "copilot", "cursor")
 TERN = "cust/tern"
 RULE = "Never promise a sailing before the harbour office has spoken."
@@ -1016,21 +1015,49 @@ def test_a_hook_imports_nothing_it_can_do_without(
     assert done.stderr.decode().strip() == "[]"
 
 
+MANY_NOTES = "".join(
+    f"=== cust/tern/20{10 + number // 40}-{1 + number % 12:02}-{1 + number % 28:02}-call-{number}.md\n"
+    f"# Call {number}\n\nDecision: berth {number} stays open.\n\n- [ ] Grease hinge {number}\n\n"
+    + "The tide came and the tide went, and nobody wrote down why it did so twice.\n"
+    * 70
+    for number in range(400)
+)
+
+
+def cpu_seconds(command: Sequence[str], said: bytes = b"") -> float:
+    """The least processor time of three runs: what else runs here counts little."""
+    resource = pytest.importorskip("resource", reason="Windows counts no children's time")
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}  # as it is installed
+    spent = []
+    for _ in range(3):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(
+            command, input=said, capture_output=True, timeout=60, check=True, env=environment
+        )
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        spent.append(after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
+    return min(spent)
+
+
 @pytest.mark.process
 @pytest.mark.parametrize("with_index", [True, False], ids=["index", "no index"])
-@pytest.mark.parametrize("event", ["session-start", "pre-compact"])
-def test_a_hook_ends_in_time(
-    make_vault: MakeVault, open_vault: OpenVault, event: str, with_index: bool
+@pytest.mark.parametrize("text", [FULL_BRANCH, MANY_NOTES], ids=["full", "many notes"])
+def test_a_hook_costs_few_times_what_its_smallest_import_does(
+    make_vault: MakeVault, open_vault: OpenVault, text: str, with_index: bool
 ) -> None:
-    root = indexed(make_vault(FULL_BRANCH), open_vault, there=with_index)
-    seconds = []
-    for _ in range(3):  # the best of three: another process may have the machine
-        begun = time.monotonic()
-        done = started(event, root, said=payload("claude", root / TERN))
-        seconds.append(time.monotonic() - begun)
-        assert done.returncode == 0
-        assert done.stdout
-    assert min(seconds) < SECONDS_ALLOWED
+    root = indexed(make_vault(text), open_vault, there=with_index)
+    least = cpu_seconds([sys.executable, "-c", "import sqlite3, json"])
+    command = [
+        sys.executable,
+        "-m",
+        "workingset_mcp",
+        "hook",
+        "session-start",
+        "--vault",
+        str(root),
+    ]
+    command += ["--index-dir", str(root.parent / "index")]
+    assert cpu_seconds(command, payload("claude", root / TERN)) < TIMES_ALLOWED * least
 
 
 @pytest.mark.process
