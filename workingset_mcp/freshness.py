@@ -7,7 +7,7 @@ what differs and applies it. Correctness never depends on which events came. Not
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -208,6 +208,7 @@ class Freshness:
         started = time.monotonic()
         with self._lock:
             epoch, known = self.index.data_version()[0], self._known.of(branch)
+            self._tell_listeners(self._known.news())  # what another process read first
             walk = self.vault.walk(branch)
             if branch is None:
                 self.walk_seconds = time.monotonic() - started
@@ -225,7 +226,8 @@ class Freshness:
         if not self.built.is_set():
             self.index.mark_complete(complete=True)
             self.built.set()
-            self._tell_listeners(())
+            for listener in list(self.listeners):
+                listener(frozenset())
         if self.state.name != "current":
             self.state = State("current")
 
@@ -286,12 +288,13 @@ class Freshness:
             self.state = State("current")
         fresh = [(p.note.path, Known(p.fingerprint, p.read_ns, p.digest)) for p in parsed]
         self._known.took(generation, gone, [*touched, *fresh])
-        changed = [*gone, *(p.note.path for p in parsed)]
-        if changed and self.built.is_set():
-            self._tell_listeners(changed)
+        self._tell_listeners([*gone, *(p.note.path for p in parsed)])
         return True
 
-    def _tell_listeners(self, paths: Sequence[str]) -> None:
+    def _tell_listeners(self, paths: Collection[str]) -> None:
+        """Tell of changed notes; while a first build runs, of none."""
+        if not (paths and self.built.is_set()):
+            return
         for listener in list(self.listeners):
             listener(frozenset(paths))
 

@@ -4,7 +4,7 @@ Clients of 2026 listen on a stream, older ones subscribe; what they do with it i
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from functools import partial
 from pathlib import Path
 
@@ -12,6 +12,8 @@ import anyio
 import pytest
 
 from protocol.conftest import ERAS, Served, Told, over_stdio
+from workingset_mcp.settings import load_settings
+from workingset_mcp.workspace import Workspace
 
 pytestmark = [
     pytest.mark.anyio,
@@ -179,6 +181,27 @@ async def test_a_damaged_index_ends_neither_the_server_nor_the_word(
             save(vault / "wiki/on-call.md", "# On call\n\nA whole week.\n")
             await until(lambda: WIKI in told.updated())
         assert "Brook" in str(await client.read_resource("workingset://brief/brook"))
+
+
+def test_what_another_process_indexed_first_is_told_too(vault: Path, tmp_path: Path) -> None:
+    settings = load_settings(vault, {"index_dir": str(tmp_path / "index")})
+    with closing(Workspace(vault, settings)) as one, closing(Workspace(vault, settings)) as other:
+        one.build()
+        other.build()
+        heard: list[str] = []
+        one.freshness.listeners.append(heard.extend)
+        save(vault / "wiki/on-call.md", "# On call\n\nA whole week.\n")
+        save(vault / "brook/index.md", "# Brook\n\nA new folder.\n")
+        other.freshness.refresh()
+        for branch in ("wiki", "brook"):
+            one.freshness.refresh(branch)
+        assert heard == ["wiki/on-call.md", "brook/index.md"]
+        (vault / "brook/index.md").unlink()
+        other.freshness.refresh()
+        one.freshness.refresh()
+        assert heard[2:] == ["brook/index.md"]
+        one.freshness.refresh()
+        assert len(heard) == 3
 
 
 @pytest.fixture

@@ -20,6 +20,9 @@ class KnownFiles:
         self._all: dict[str, Known] | None = None
         self._parts: dict[str, dict[str, Known]] = {}
         self._version: tuple[int, int] | None = None
+        self._before: dict[str, dict[str, Known]] = {}  # branches as they were before others wrote
+        self._whole_before = False
+        self._news: set[str] = set()
 
     def of(self, branch: str | None, view: Snapshot | None = None) -> Mapping[str, Known]:
         """What the index knows now, or knew in a view of it. Raises IndexDamaged."""
@@ -28,6 +31,8 @@ class KnownFiles:
                 return self.of(branch, newest)
         version = view.version()
         if self._version is None or version > self._version:
+            self._before = {**self._parts, **self._before}
+            self._whole_before |= self._all is not None
             self._all, self._parts, self._version = None, {}, version
         elif version < self._version:
             return view.known(branch)
@@ -35,11 +40,20 @@ class KnownFiles:
             self._all, self._parts = view.known(), {}
             for path, known in self._all.items():
                 self._parts.setdefault(self._branch_of(path), {})[path] = known
+            for name in {*self._parts, *self._before}:
+                self._compare(name)
+            self._whole_before = False
         if branch is None:
             return self._all or {}
         if branch not in self._parts:
             self._parts[branch] = view.known(branch) if self._all is None else {}
+            self._compare(branch)
         return self._parts[branch]
+
+    def news(self) -> set[str]:
+        """Paths of notes that another process wrote or dropped since this was asked, as far as seen."""
+        told, self._news = self._news, set()
+        return told
 
     def took(
         self, generation: int, gone: Iterable[str], known: Iterable[tuple[str, Known]]
@@ -59,6 +73,13 @@ class KnownFiles:
     def forget(self) -> None:
         """Read everything anew."""
         self._version = None
+
+    def _compare(self, branch: str) -> None:
+        before = self._before.pop(branch, {} if self._whole_before else None)
+        if before is not None:
+            now = {path: known.digest for path, known in self._parts.get(branch, {}).items()}
+            then = {path: known.digest for path, known in before.items()}
+            self._news |= {path for path, _ in now.items() ^ then.items()}
 
     def _parts_with(self, path: str) -> list[dict[str, Known]]:
         branch = self._branch_of(path)
