@@ -234,6 +234,8 @@ def _group_lines(found: Sequence[Listed], group_by: str, room: int) -> str:
     counts: Counter[str] = Counter()
     for one in found:
         counts.update(_groups_of(one, group_by))
+    if group_by == "owner":
+        counts = _people(counts)
     ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
     kind = found[0].kind if found else "count"
     lines = [f"| {group_by} | {kind} |\n", "|---|---|\n"]
@@ -244,9 +246,19 @@ def _group_lines(found: Sequence[Listed], group_by: str, room: int) -> str:
     return text + (f"{counted(hidden, 'more group')}\n" if hidden > 0 else "")
 
 
+def _people(counts: Counter[str]) -> Counter[str]:
+    """The same counts, a name once however it is cased, under its most frequent spelling."""
+    spelled: dict[str, str] = {}
+    people: Counter[str] = Counter()
+    for name, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])):
+        people[spelled.setdefault(name.casefold(), name)] += count
+    return people
+
+
 def _groups_of(one: Listed, group_by: str) -> list[str]:
     if group_by == "owner":
-        return list(one.owners) or ["(none)"]
+        names = {name.casefold(): name for name in reversed(one.owners)}  # each person once
+        return list(names.values()) or ["(none)"]
     return [
         {
             "branch": one.branch,

@@ -428,6 +428,14 @@ def test_groups_count_only_what_the_filters_leave(open_vault: OpenVault) -> None
     )
 
 
+def test_a_person_is_one_group_however_the_name_is_cased(open_vault: OpenVault) -> None:
+    lines = ["@Mira: one", "@mira: two", "@MIRA and @mira: three", "@Mira: four", "@tom: five"]
+    boxes = "".join(f"- [ ] {line}\n" for line in lines)
+    workspace = open_vault(f"=== cust/acme/a.md\n{boxes}")
+    assert listed(workspace, group_by="owner").groups == (("Mira", 4), ("tom", 1))
+    assert listed(workspace, owner="mira").total == 4
+
+
 def test_many_groups_are_counted_where_not_all_fit(open_vault: OpenVault) -> None:
     workspace = open_vault(
         "".join(

@@ -1,0 +1,167 @@
+"""Questions that begin with "how many", asked of real vaults and counted again with plain patterns.
+
+    python bench/counts.py VAULT...
+
+Each question is one call of `list_items`; the other count walks the lines of the files and knows fences,
+comments, front matter and hidden folders, nothing else of the product. Printed: a row a kind of question,
+then every answer that differs. Not here: which answer is right where they differ.
+"""
+
+import argparse
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from workingset_mcp.settings import Settings
+from workingset_mcp.workspace import Workspace
+
+STATES = {"open": " ", "done": "xX", "in_progress": "/", "cancelled": "-"}
+MOST_ASKED = 8  # of a kind in one vault: the largest groups
+_BOX = re.compile(r"[ \t]*(?:> ?)*[ \t]*(?:[-*+]|\d+[.)])[ \t]+\[(.)\][ \t]+(\S.*)$")
+_ITEM = re.compile(r"[ \t]*(?:> ?)*[ \t]*(?:[-*+]|\d+[.)])[ \t]")
+_FENCE = re.compile(r"[ \t]*(?:> ?)*[ \t]*(?:(?:[-*+]|\d+[.)])[ \t]+)*(`{3,}(?=[^`]*$)|~{3,})")
+_DAY = re.compile(r"(20\d\d)-(\d\d)-(\d\d)")
+_HANDLE = re.compile(r"(?<![\w/.`])@([a-z0-9][a-z0-9-]*)")
+_WORD = re.compile(r"[a-z]{5,}")
+
+
+class Box(NamedTuple):
+    """A box of a note."""
+
+    path: str
+    state: str
+    text: str
+
+
+def branch_of(path: str) -> str:
+    """The top folder (none of these vaults has carriers)."""
+    top, slash, _ = path.partition("/")
+    return top if slash else "."
+
+
+def notes_of(root: Path) -> dict[str, str]:
+    """Texts of the notes by path; hidden folders are none."""
+    found = {}
+    for file in sorted(root.rglob("*.md")):
+        path = file.relative_to(root)
+        if not any(part.startswith(".") or part == "node_modules" for part in path.parts):
+            found[path.as_posix()] = file.read_text(encoding="utf-8-sig", errors="replace")
+    return found
+
+
+def boxes_of(path: str, text: str) -> Iterator[Box]:
+    """Boxes outside fences, indented code, comments and front matter."""
+    fence, comment = "", False
+    in_list, code, after_blank = False, False, True
+    lines = re.split(r"\r\n|\n|\r", text)
+    if lines[0] == "---" and "---" in lines[1:]:
+        lines = lines[lines.index("---", 1) + 1 :]
+    for line in lines:
+        opened = _FENCE.match(line)
+        if fence:
+            bare = line.strip("> \t")
+            if bare.startswith(fence) and not bare.strip(fence[0]):
+                fence = ""
+        elif comment:
+            comment = "-->" not in line
+        elif opened:
+            fence = opened[1]
+        elif line.lstrip().startswith("<!--"):
+            comment = "-->" not in line
+        else:
+            code = line.startswith(("    ", "\t")) and not in_list and (after_blank or code)
+            if not code and (matched := _BOX.match(line)):
+                yield Box(path, matched[1], matched[2])
+            goes_on = in_list and (not after_blank or line[:1] in ("", " ", "\t"))
+            in_list = not code and (goes_on or bool(_ITEM.match(line)))
+        after_blank = not line.strip()
+
+
+class Asked:
+    """Questions to one vault, and how many answers are equal."""
+
+    def __init__(self, workspace: Workspace, equal: dict[str, list[int]]) -> None:
+        self._workspace, self._equal = workspace, equal
+        self.different: list[str] = []
+
+    def total(self, about: str, expected: int, kind: str, **filters: Any) -> None:
+        """Ask for a number that stands in the first line."""
+        said = self._workspace.items(kind, **filters, budget=400)
+        stated = re.search(r"items · \w+: ([\d,]+)", said)
+        found = int(stated[1].replace(",", "")) if stated else -1
+        self._note(about, kind, filters, expected, found)
+
+    def groups(self, about: str, expected: Counter[str], kind: str, group: str) -> None:
+        """Ask for a table of groups: the largest ones, as far as the answer shows them."""
+        said = self._workspace.items(kind, group_by=group, budget=6_000)
+        rows = re.findall(r"^\| (.+) \| (\d+) \|$", said, re.MULTILINE)
+        for name, count in rows[:MOST_ASKED]:
+            self._note(about, kind, {"group_by": group, "row": name}, expected[name], int(count))
+
+    def _note(self, about: str, kind: str, filters: Any, expected: int, found: int) -> None:
+        tally = self._equal.setdefault(about, [0, 0])
+        tally[0] += 1
+        tally[1] += found == expected
+        if found != expected:
+            name = self._workspace.vault_name
+            self.different.append(f"{name}: {kind} {filters}: counted {expected}, answered {found}")
+
+
+def ask_everything(asked: Asked, root: Path) -> None:
+    """Ask every kind of question of a vault."""
+    notes = notes_of(root)
+    boxes = [box for path, text in notes.items() for box in boxes_of(path, text)]
+    for kind, marks in STATES.items():
+        of_kind = [box for box in boxes if box.state in marks]
+        asked.total("boxes of a state", len(of_kind), kind)
+        for branch, count in Counter(branch_of(b.path) for b in of_kind).most_common(MOST_ASKED):
+            asked.total("boxes of a state in a branch", count, kind, branch=branch)
+    opened = [box for box in boxes if box.state == " "]
+    folder_of: Callable[[str], str] = lambda path: path.rpartition("/")[0] or "."  # noqa: E731  # three of a kind
+    for group, key in (("branch", branch_of), ("folder", folder_of), ("path", str)):
+        asked.groups(f"open by {group}", Counter(key(b.path) for b in opened), "open", group)
+        asked.groups(f"notes by {group}", Counter(map(key, notes)), "note", group)
+    words = Counter(word for box in opened for word in set(_WORD.findall(box.text.lower())))
+    for word, _ in words.most_common(MOST_ASKED):
+        with_word = sum(word in box.text.lower() for box in opened)
+        asked.total("open with a word", with_word, "open", text=word)
+    handles = Counter(name for box in opened for name in set(_HANDLE.findall(box.text.casefold())))
+    for name, count in handles.most_common(MOST_ASKED):
+        asked.total("open of a handle", count, "open", owner=f"@{name}")
+    dated = {path: day for path in notes if (day := _DAY.search(path.rpartition("/")[2]))}
+    for branch in sorted({branch_of(path) for path in dated}):
+        if not all(path in dated for path in notes if branch_of(path) == branch):
+            continue  # other notes of the branch may be dated inside
+        for size, about in ((4, "notes of a year"), (7, "notes of a month")):
+            spans = Counter(dated[p][0][:size] for p in dated if branch_of(p) == branch)
+            for span, count in spans.most_common(MOST_ASKED):
+                asked.total(about, count, "note", branch=branch, since=span, until=span)
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """Ask the vaults that the command line names."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("vaults", nargs="+", type=Path, metavar="VAULT")
+    equal: dict[str, list[int]] = {}
+    different = []
+    for vault in parser.parse_args(words).vaults:
+        with (
+            tempfile.TemporaryDirectory() as index,
+            closing(Workspace(vault, Settings(index_dir=index))) as workspace,
+        ):
+            workspace.build()
+            asked = Asked(workspace, equal)
+            ask_everything(asked, vault)
+            different += asked.different
+    print("| question | asked | equal |\n|---|---|---|")
+    for about, (number, right) in sorted(equal.items()):
+        print(f"| {about} | {number} | {right} |")
+    print("", *different, sep="\n")
+
+
+if __name__ == "__main__":
+    main()
