@@ -929,6 +929,11 @@ def test_a_broken_settings_file_stops_no_session(
 
 
 @pytest.mark.parametrize("event", ["session-start", "pre-compact"])
+def test_a_vault_named_by_a_variable_that_is_not_set_stops_no_session(event: str) -> None:
+    assert_failed_quietly(CliRunner().invoke(main, ["hook", event, "--vault", ""]))
+
+
+@pytest.mark.parametrize("event", ["session-start", "pre-compact"])
 @pytest.mark.parametrize("kind", ["missing", "a file", "a link to nothing"])
 def test_a_vault_that_is_none_stops_no_session(tmp_path: Path, kind: str, event: str) -> None:
     root = tmp_path / "vault"
@@ -1028,7 +1033,7 @@ def cpu_seconds(command: Sequence[str], said: bytes = b"") -> float:
     """The least processor time of three runs: what else runs here counts little."""
     resource = pytest.importorskip("resource", reason="Windows counts no children's time")
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}  # as it is installed
-    spent = []
+    spent: list[float] = []
     for _ in range(3):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run(

@@ -26,7 +26,22 @@ MOST_PAYLOAD_BYTES = 32_000_000
 SILENCE_SECONDS = 1.0  # after this long a client has said what it says
 
 
-@click.group()
+class _Hooks(click.Group):
+    """Never stops a session: what fails is one line on stderr, but an override over its cap."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except OverrideTooLarge as error:
+            click.echo(f"Error: {error}", err=True)
+            ctx.exit(1)
+        except (click.ClickException, click.exceptions.Exit):
+            raise  # typed wrongly
+        except Exception as error:  # noqa: BLE001  # a hook must not stop the session it serves
+            click.echo(f"workingset hook: {' '.join(str(error).split())}", err=True)
+
+
+@click.group(cls=_Hooks)
 def hook() -> None:
     """Inject context into a client's session (used by the client's hooks)."""
 
@@ -85,24 +100,16 @@ def _run_hook(
     *,
     whole: bool = False,
 ) -> None:
-    """Never stop a session: whatever fails is one line on stderr, but an override over its cap."""
+    """Open what the client means, and print."""
+    payload = asked.read_payload(_standard_input())
+    root = vault or settings_home(Path(payload.cwd) if payload.cwd else Path.cwd())
+    settings = load_settings(root, {"index_dir": index_dir})
+    name = asked.branch_for(Vault(root, settings), branch, payload)
+    workspace = asked.opened_for_hook(root, settings, name, whole=whole)
     try:
-        payload = asked.read_payload(_standard_input())
-        root = vault or settings_home(Path(payload.cwd) if payload.cwd else Path.cwd())
-        settings = load_settings(root, {"index_dir": index_dir})
-        name = asked.branch_for(Vault(root, settings), branch, payload)
-        workspace = asked.opened_for_hook(root, settings, name, whole=whole)
-        try:
-            text = printed(workspace, name)
-        finally:
-            workspace.close()
-    except OverrideTooLarge as error:
-        click.echo(f"Error: {error}", err=True)
-        click.get_current_context().exit(1)
-    except Exception as error:  # noqa: BLE001  # a hook must not stop the session it serves
-        click.echo(f"workingset hook: {' '.join(str(error).split())}", err=True)
-        return
-    click.echo(text, nl=False)
+        click.echo(printed(workspace, name), nl=False)
+    finally:
+        workspace.close()
 
 
 def _standard_input() -> bytes:
