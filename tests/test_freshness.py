@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from watchfiles import Change
 
 from workingset_mcp.changes import Changes, plan_changes
-from workingset_mcp.errors import BranchNotFound
+from workingset_mcp.errors import BranchNotFound, IndexUnavailable
+from workingset_mcp.files import fingerprint_of
 from workingset_mcp.follower import Follower
 from workingset_mcp.freshness import State
 from workingset_mcp.index.rows import Known
@@ -318,7 +319,24 @@ def test_a_vault_that_is_away_is_empty_and_comes_back_whole(open_vault: OpenVaul
     assert contents_of(workspace) == whole
 
 
-def test_quick_edits_of_one_size_are_all_seen(open_vault: OpenVault) -> None:
+def stepped(milliseconds: int) -> Callable[[os.stat_result], Fingerprint]:
+    """Fingerprints of a file system whose clock advances in steps."""
+    step = milliseconds * 1_000_000
+
+    def fingerprint(found: os.stat_result) -> Fingerprint:
+        seen = fingerprint_of(found)
+        ctime_ns = seen.ctime_ns // step * step + 123_457
+        return seen._replace(mtime_ns=seen.mtime_ns // step * step + 123_457, ctime_ns=ctime_ns)
+
+    return fingerprint
+
+
+@pytest.mark.parametrize("clock_step", [0, 4, 40], ids=["fine stamps", "4 ms", "40 ms"])
+def test_quick_edits_of_one_size_are_all_seen(
+    open_vault: OpenVault, monkeypatch: pytest.MonkeyPatch, clock_step: int
+) -> None:
+    if clock_step:
+        monkeypatch.setattr("workingset_mcp.vault.fingerprint_of", stepped(clock_step))
     workspace = open_vault(VAULT)
     file = workspace.vault.root / CALL
     stamp = file.stat().st_mtime_ns
@@ -389,6 +407,43 @@ def test_a_refresh_of_paths_touches_these_only(open_vault: OpenVault) -> None:
     assert freshness.is_current("wiki")
     assert freshness.refresh_paths(["README.md"])
     assert contents_of(workspace) == contents_of_fresh(root)
+
+
+OUT_OF_SIGHT: dict[str, Edit] = {
+    "an ignore file": lambda v: write(v / ".gitignore", "/wiki/\n"),
+    "an ignore file beside it": lambda v: write(v / "wiki/.gitignore", "terms.md\n"),
+    "an ignore file that names all": lambda v: write(v / ".gitignore", "*.md\n"),
+}
+if os.name == "posix":
+    OUT_OF_SIGHT["its folder behind a link"] = in_order(
+        lambda v: (v / "wiki").rename(v.with_name("elsewhere")),
+        lambda v: (v / "wiki").symlink_to(v.with_name("elsewhere")),
+    )
+
+
+@pytest.mark.parametrize("name", OUT_OF_SIGHT)
+def test_a_search_of_a_large_vault_quotes_no_note_that_went_out_of_sight(
+    open_vault: OpenVault, name: str
+) -> None:
+    workspace = open_vault(VAULT)
+    root, freshness = workspace.vault.root, workspace.freshness
+    freshness.walk_seconds = 1.0  # too large to be walked for each search
+    assert "zebra" in workspace.search("zebra").partition("\n")[2]
+    OUT_OF_SIGHT[name](root)
+    assert not freshness.is_current(paths=["wiki/terms.md"])
+    freshness.walk_seconds = 1.0
+    assert "giraffe" not in workspace.search("zebra")
+    assert contents_of(workspace) == contents_of_fresh(root)
+
+
+def test_what_was_ignored_and_is_quoted_again_is_current(open_vault: OpenVault) -> None:
+    workspace = open_vault(VAULT)
+    root, freshness = workspace.vault.root, workspace.freshness
+    write(root / ".gitignore", "/wiki/\n")
+    freshness.refresh()
+    write(root / ".gitignore", "/nowhere/\n")
+    assert freshness.refresh_paths(["wiki/terms.md"])
+    assert freshness.is_current(paths=["wiki/terms.md", "missing.md"])
 
 
 def test_a_refresh_past_its_deadline_says_so_and_goes_on_later(open_vault: OpenVault) -> None:
@@ -481,6 +536,44 @@ def test_the_first_build_reports_its_progress_and_its_end(
         workspace.close()
 
 
+def test_a_file_that_takes_over_during_a_build_is_built_whole(
+    make_vault: Callable[[str], Path], tmp_path: Path
+) -> None:
+    root = make_vault("".join(f"=== n{number}.md\nnote {number}\n" for number in range(450)))
+    workspace = Workspace(root, Settings(index_dir=str(tmp_path / "index")))
+    try:
+        epochs = [workspace.index.data_version()[0]]
+
+        def damaged_once(done: int, _: int) -> None:
+            if done == 200 and len(epochs) == 1:
+                workspace.freshness.start_anew(epochs[0])
+                workspace.freshness.start_anew(epochs[0])  # another thread that saw the same
+                epochs.append(workspace.index.data_version()[0])
+
+        workspace.build(damaged_once)
+        assert epochs == [0, 1]
+        assert contents_of(workspace) == contents_of_fresh(root)
+        assert workspace.freshness.built.is_set()
+    finally:
+        workspace.close()
+
+
+def test_what_another_process_built_anew_already_is_taken(open_vault: OpenVault) -> None:
+    one = open_vault(VAULT)
+    other = open_vault(one.vault.root)
+    file = one.index.file
+    assert file is not None
+    epoch = one.index.data_version()[0]
+    other.freshness.start_anew()
+    other.build()
+    generation = other.status()["generation"]
+    one.freshness.start_anew(epoch)
+    assert one.freshness.built.is_set()
+    assert one.index.notice == ""
+    assert contents_of(one) == contents_of_fresh(one.vault.root)
+    assert one.status()["generation"] == generation
+
+
 def test_a_warm_index_is_ready_at_once(open_vault: OpenVault) -> None:
     first = open_vault(VAULT)
     again = Workspace(first.vault.root, first.settings)
@@ -509,6 +602,8 @@ def test_a_failure_is_remembered_until_a_refresh_succeeds(open_vault: OpenVault)
     workspace = open_vault(VAULT)
     workspace.freshness.note_failure(OSError("disk"))
     assert str(workspace.freshness.state) == "index failing: OSError"
+    workspace.freshness.note_failure(IndexUnavailable("The disk is full.", "Free some space."))
+    assert str(workspace.freshness.state) == "index failing: The disk is full"
     workspace.freshness.refresh()
     assert str(workspace.freshness.state) == "index current"
 
@@ -718,6 +813,34 @@ async def test_a_failing_refresh_is_remembered_and_does_not_end_the_follower(
             await feed.done.wait()
         group.cancel_scope.cancel()
     assert states == ["index failing: ProgrammingError"] * 2
+
+
+@pytest.mark.anyio
+async def test_a_follower_leaves_the_first_build_to_who_has_the_turn(
+    make_vault: Callable[[str], Path], tmp_path: Path
+) -> None:
+    root = make_vault(VAULT)
+    settings = Settings(index_dir=str(tmp_path / "index"))
+    workspace, builder = Workspace(root, settings), Workspace(root, settings)
+    freshness = workspace.freshness
+    feed = Feed([lambda: changed(root, CALL)])
+    try:
+        async with anyio.create_task_group() as group:
+            with builder.index.build_turn() as mine:
+                assert mine
+                group.start_soon(Follower(freshness, source=feed(lambda: None)).run)
+                await until(freshness._building.locked)
+                for _ in range(200):
+                    await anyio.lowlevel.checkpoint()
+                assert contents_of(workspace)["paths"] == []
+            await until(freshness.built.is_set)
+            with anyio.fail_after(20):
+                await feed.done.wait()
+            group.cancel_scope.cancel()
+        assert contents_of(workspace) == contents_of_fresh(root)
+    finally:
+        workspace.close()
+        builder.close()
 
 
 async def until(condition: Callable[[], bool]) -> None:

@@ -1,6 +1,7 @@
 """The index: a cache that is dropped when in doubt, deletes without a trace, and is shared."""
 
 import os
+import shutil
 import signal
 import sqlite3
 import stat
@@ -19,6 +20,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from workingset_mcp.errors import IndexUnavailable
 from workingset_mcp.index import Index, Snapshot, Stemmer, index_folder
 from workingset_mcp.index.rows import BranchRow, Known, Parsed, bigrams, section_date
 from workingset_mcp.note import parse_note, text_digest
@@ -526,6 +528,202 @@ def test_an_index_that_nobody_opened_for_long_is_removed(tmp_path: Path) -> None
         os.utime(base / name, (long_ago, long_ago))
     Index(base / "mine").close()
     assert sorted(folder.name for folder in base.iterdir()) == ["foreign", "mine", "new"]
+
+
+# -- a file that goes away, or takes no writes, while it is used -----------------------------------
+
+
+def answer_after_edit(workspace: Workspace, word: str) -> str:
+    """What a search says of a word that was saved a moment ago."""
+    (workspace.vault.root / "new.md").write_text(f"# New\n\n{word}\n", encoding="utf-8")
+    return workspace.search(word).partition("\n")[2]
+
+
+LOST: dict[str, Callable[[Path], object]] = {
+    "file removed": lambda file: file.unlink(),
+    "every file removed": lambda file: [part.unlink() for part in parts_of(file)],
+    "folder removed": lambda file: shutil.rmtree(file.parent),
+    "folder renamed": lambda file: file.parent.rename(file.parent.with_name("elsewhere")),
+    "another file in its place": lambda file: shutil.copy(file, file.with_name("copy")).replace(
+        file
+    ),
+    "tables dropped": run_sql("DROP TABLE note"),
+    "rubbish over most of it": lambda file: scribble(file, file.stat().st_size // 20),
+    "rubbish over all of it": lambda file: scribble(file, 0),
+}
+
+
+def scribble(file: Path, first: int) -> None:
+    """Write rubbish over a file in its place, from a byte on."""
+    with file.open("r+b") as opened:
+        opened.seek(first)
+        opened.write(b"rubbish!" * ((file.stat().st_size - first) // 8))
+
+
+@posix_only
+@pytest.mark.parametrize("name", LOST)
+def test_an_index_lost_while_it_is_used_is_built_anew_unasked(
+    open_vault: OpenVault, name: str
+) -> None:
+    workspace = open_vault(VAULT)
+    expected = answers(workspace)
+    file = workspace.index.file
+    assert file is not None
+    LOST[name](file)
+    assert answers(workspace) == expected
+    assert "walrus" in answer_after_edit(workspace, "walrus")
+    workspace.freshness.refresh()
+    assert contents_of(workspace) == contents_of_fresh(workspace.vault.root)
+    assert workspace.index.place == "cache"
+
+
+@posix_only
+def test_threads_that_find_it_damaged_at_once_replace_it_once(open_vault: OpenVault) -> None:
+    workspace = open_vault(VAULT)
+    expected, epoch = answers(workspace), workspace.index.data_version()[0]
+    file = workspace.index.file
+    assert file is not None
+    file.unlink()
+    barrier, found, problems = threading.Barrier(6), [], []
+
+    def ask() -> None:
+        try:
+            barrier.wait()
+            found.append(answers(workspace))
+        except BaseException as error:
+            problems.append(error)
+            raise
+
+    threads = [threading.Thread(target=ask, daemon=True) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert problems == []
+    assert found == [expected] * 6
+    assert workspace.index.data_version()[0] == epoch + 1
+
+
+def test_a_damaged_file_is_replaced_once_however_many_ask_for_it(tmp_path: Path) -> None:
+    with closing(Index(tmp_path / "index")) as index:
+        epoch = index.data_version()[0]
+        assert index.replace_damaged(epoch)
+        index.apply([parsed("a.md", "alpha\n")])
+        assert not index.replace_damaged(epoch)
+        assert texts_of(index) == {"a.md": "alpha\n"}
+
+
+def full_disk(index: Index) -> None:
+    """Let the file take not one page more: to SQLite the disk is full."""
+    pages = index._writer.execute("PRAGMA page_count").fetchone()[0]
+    index._writer.execute(f"PRAGMA max_page_count = {pages}")
+
+
+def read_only(index: Index) -> None:
+    """Let every write be refused, as in a file that may only be read."""
+    index._writer.execute("PRAGMA query_only = ON")
+
+
+NO_WRITES = {"full": full_disk, "read-only": read_only}
+
+
+@pytest.mark.parametrize("name", NO_WRITES)
+def test_an_index_that_takes_no_more_writes_goes_on_in_memory(
+    open_vault: OpenVault, name: str
+) -> None:
+    workspace = open_vault(VAULT)
+    expected = answers(workspace)
+    NO_WRITES[name](workspace.index)
+    large = "".join(f"walrus {number}\n\n" for number in range(20_000))
+    (workspace.vault.root / "large.md").write_text(large, encoding="utf-8")
+    assert "large.md" in workspace.search("walrus").partition("\n")[2]
+    assert workspace.status()["index_place"] == "memory"
+    assert "kept in memory" in workspace.index.notice
+    (workspace.vault.root / "large.md").unlink()
+    workspace.freshness.refresh()
+    assert answers(workspace) == expected
+    assert contents_of(workspace) == contents_of_fresh(workspace.vault.root)
+
+
+@pytest.mark.parametrize("followed", [True, False], ids=["a server", "a command"])
+def test_one_too_large_for_memory_is_said_to_fail(
+    open_vault: OpenVault, monkeypatch: pytest.MonkeyPatch, *, followed: bool
+) -> None:
+    monkeypatch.setattr("workingset_mcp.index.sqlite.MOST_MEMORY_BYTES", 0)
+    workspace = open_vault(VAULT)
+    workspace.freshness.watcher = "events" if followed else "off"
+    read_only(workspace.index)
+    (workspace.vault.root / "new.md").write_text("walrus\n", encoding="utf-8")
+    if followed:
+        assert not workspace.freshness.refresh()
+        assert "index failing: The index cannot be kept" in str(workspace.freshness.state)
+    else:
+        with pytest.raises(IndexUnavailable, match=r"^The index cannot be kept: .+\. Free some"):
+            workspace.freshness.refresh()
+    assert "word3x7" in workspace.search("word3x7", branch="cust/acme").partition("\n")[2]
+    workspace.index._writer.execute("PRAGMA query_only = OFF")
+    assert workspace.freshness.refresh()
+    assert str(workspace.freshness.state) == "index current"
+
+
+def test_counts_that_cannot_be_kept_leave_no_transaction_open(index: Index) -> None:
+    index.apply([parsed("a.md", "alpha\n")])
+    with index.snapshot() as snapshot:
+        ((note_id, digest),) = snapshot.uncounted(10)
+    read_only(index)
+    assert not index.save_tokens({note_id: (digest, 7)})
+    index._writer.execute("PRAGMA query_only = OFF")
+    assert index.save_tokens({note_id: (digest, 7)})
+    index.apply([parsed("b.md", "beta\n")])
+    assert texts_of(index) == {"a.md": "alpha\n", "b.md": "beta\n"}
+
+
+def test_counting_ends_where_no_count_can_be_kept(
+    open_vault: OpenVault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = open_vault(VAULT)
+    read_only(workspace.index)
+    workspace.count_all_tokens()
+    with workspace.index.snapshot() as snapshot:
+        assert snapshot.uncounted(1)
+
+
+@posix_only
+def test_files_that_may_only_be_read_are_made_writable_again(open_vault: OpenVault) -> None:
+    workspace = open_vault(VAULT)
+    file = workspace.index.file
+    assert file is not None
+    workspace.close()
+    (file.with_name("build-turn.sqlite3")).chmod(0o400)
+    file.chmod(0o400)
+    again = open_vault(workspace.vault.root)
+    assert "walrus" in answer_after_edit(again, "walrus")
+    assert again.index.place == "cache"
+
+
+def test_where_no_turn_can_be_kept_everyone_has_one(tmp_path: Path) -> None:
+    with closing(Index(tmp_path / "index")) as index:
+        (tmp_path / "index" / "build-turn.sqlite3").mkdir()
+        with index.build_turn() as mine:
+            assert mine
+
+
+def test_closing_does_not_wait_for_the_merge_of_the_word_index(tmp_path: Path) -> None:
+    index = Index(tmp_path / "index")
+    entered, ended = threading.Event(), threading.Event()
+    index._writer.create_function("tell", 0, entered.set)
+
+    def merge() -> None:
+        with index.write_lock, pytest.raises(sqlite3.OperationalError, match="interrupted"):
+            index._writer.execute(
+                "WITH RECURSIVE n(x) AS (SELECT tell() UNION ALL SELECT 1 FROM n) SELECT count(*) FROM n"
+            )
+        ended.set()
+
+    threading.Thread(target=merge, daemon=True).start()
+    assert entered.wait(20)
+    index.close()
+    assert ended.wait(20)
 
 
 # -- words -----------------------------------------------------------------------------------------

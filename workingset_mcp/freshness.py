@@ -70,19 +70,22 @@ class Freshness:
         self._building = threading.Lock()
         self._doubts = Doubts()
         self._known = KnownFiles(index, vault.branch_of)
+        self._looks: dict[str | None, Mapping[str, Fingerprint]] = {}  # that found a difference
         self._look_at_index()
 
     def refresh(
         self, branch: str | None = None, *, deadline: float | None = None,
-        progress: Progress | None = None,
+        progress: Progress | None = None, looked: bool = False,
     ) -> bool:  # fmt: skip
         """Make the index equal to the disk, for the vault or one branch. True when it is.
 
-        `deadline` (monotonic seconds): stop there with what is done, and return False.
+        `deadline` (monotonic seconds): stop there with what is done, and return False. `looked`: what
+        `is_current` saw of this scope will do, since its caller asks that again afterwards.
         """
         while True:
+            seen = self._looks.pop(branch, None)
             try:
-                return self._refresh(branch, deadline, progress)
+                return self._refresh(branch, seen if looked else None, deadline, progress)
             except _TakenOver:
                 continue
             except IndexUnavailable as error:
@@ -99,17 +102,17 @@ class Freshness:
 
         Only files in doubt are read.
         """
-        with self._lock:
+        if paths is not None:
+            disk, known = self._about(paths, snapshot)
+        else:
+            known = self._known_of(branch, snapshot)
+            disk = self.vault.walk(branch).files
+        changes = plan_changes(disk, known, self._doubts.settled)
+        if changes.added or changes.modified or changes.removed:
             if paths is None:
-                disk, known = self.vault.walk(branch).files, self._known.of(branch, snapshot)
-            else:
-                disk, known = self._about(paths, snapshot)
-            changes = plan_changes(disk, known, self._doubts.settled)
-            if changes.added or changes.modified or changes.removed:
-                return False
-            return all(
-                self._reads_the_same(path, disk[path], known[path]) for path in changes.doubtful
-            )
+                self._looks[branch] = disk
+            return False
+        return all(self._reads_the_same(path, disk[path], known[path]) for path in changes.doubtful)
 
     def refresh_paths(self, paths: Iterable[str]) -> bool:
         """Make the index equal to the disk for these paths. True when anything differed.
@@ -196,31 +199,40 @@ class Freshness:
     ) -> tuple[dict[str, Fingerprint], dict[str, Known]]:
         """What disk and index say of these paths."""
         known = {}
-        for path in paths:
-            seen = self._known.of(self.vault.branch_of(path), view).get(path)
-            if seen:
-                known[path] = seen
+        with self._lock:
+            for path in paths:
+                seen = self._known.of(self.vault.branch_of(path), view).get(path)
+                if seen:
+                    known[path] = seen
         return self.vault.fingerprints(paths), known
 
     def _refresh(
-        self, branch: str | None, deadline: float | None, progress: Progress | None
-    ) -> bool:
-        started = time.monotonic()
-        with self._lock:
-            epoch, known = self.index.data_version()[0], self._known.of(branch)
-            self._tell_listeners(self._known.news())  # what another process read first
-            walk = self.vault.walk(branch)
-            if branch is None:
-                self.walk_seconds = time.monotonic() - started
-                self.left_out = walk.left_out
-            changes = plan_changes(walk.files, known, self._doubts.settled)
-        if changes and not self._apply(changes, walk.files, epoch, deadline, progress):
+        self, branch: str | None, disk: Mapping[str, Fingerprint] | None, deadline: float | None,
+        progress: Progress | None,
+    ) -> bool:  # fmt: skip
+        epoch, known = self.index.data_version()[0], self._known_of(branch)
+        if disk is None:  # the disk last: what another process indexes meanwhile is only added
+            disk = self._look_at_disk(branch)
+        changes = plan_changes(disk, known, self._doubts.settled)
+        if changes and not self._apply(changes, disk, epoch, deadline, progress):
             return False
         if branch is None:
             with self._lock:
                 self._ensure_same(epoch)
                 self._mark_built()
         return True
+
+    def _look_at_disk(self, branch: str | None) -> Mapping[str, Fingerprint]:
+        started = time.monotonic()
+        walk = self.vault.walk(branch)
+        if branch is None:
+            self.walk_seconds = time.monotonic() - started
+            self.left_out = walk.left_out
+        return walk.files
+
+    def _known_of(self, branch: str | None, view: Snapshot | None = None) -> dict[str, Known]:
+        with self._lock:
+            return dict(self._known.of(branch, view))
 
     def _mark_built(self) -> None:
         if not self.built.is_set():
@@ -266,7 +278,8 @@ class Freshness:
         """Read and write some notes; False when there is no time, since the server ends."""
         parsed: list[Parsed] = []
         touched: list[tuple[str, Known]] = []
-        gone: list[str] = list(removed)
+        there = self.vault.fingerprints(removed)  # again by now
+        gone = [path for path in removed if path not in there]
         _, all_known = self._about(batch)
         for path in batch:
             if self.stopping.is_set():

@@ -273,7 +273,8 @@ class Opened:
         """Make the scope equal to the disk; False when it is not done yet."""
         if scope is None and not self.freshness.wait_until_built():
             return False
-        return self.freshness.refresh(scope, deadline=time.monotonic() + FIRST_BUILD_WAIT_SECONDS)
+        deadline = time.monotonic() + FIRST_BUILD_WAIT_SECONDS
+        return self.freshness.refresh(scope, deadline=deadline, looked=True)
 
     def _refresh_all(self) -> None:
         if self.freshness.wait_until_built():
