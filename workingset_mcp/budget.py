@@ -4,14 +4,11 @@ Nothing is ever downloaded. The table loads once, on the first count (about 0.4 
 in a thread so that a server never waits for it. Not here: what a brief or a search puts first.
 """
 
-import gzip
 import math
 import re
 import threading
-from binascii import a2b_base64
 from collections.abc import Sequence
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -118,7 +115,12 @@ def _encoder() -> "Encoding":
 
 @cache
 def _load() -> "Encoding":
-    from tiktoken import Encoding  # 0.1 s: on first use, for commands that never count
+    # On first use, for commands that never count: 0.1 s.
+    import gzip
+    from binascii import a2b_base64
+    from importlib.resources import files
+
+    from tiktoken import Encoding
 
     packed = files("workingset_mcp").joinpath("data/o200k_base.tiktoken.gz").read_bytes()
     ranks: dict[bytes, int] = {}

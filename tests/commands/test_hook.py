@@ -741,7 +741,7 @@ def read_of(text: str) -> list[int]:
 def test_without_an_index_the_newest_notes_are_read_up_to_a_number_of_bytes(
     make_vault: MakeVault,
 ) -> None:
-    root = make_vault(large_branch(6, 80_000))
+    root = make_vault(large_branch(6, 60_000))
     text = context("claude", hook(root, payload("claude", root / TERN)))
     assert "as of 2026-06-05" in text
     assert read_of(text) == [5, 6]
@@ -752,7 +752,7 @@ def test_without_an_index_a_note_without_a_day_has_its_turn_beside_many_of_a_day
     make_vault: MakeVault,
 ) -> None:
     other = "".join(f"=== cust/tern/a-{n}.md\n{'wind and weather ' * 4_000}\n" for n in range(4))
-    root = make_vault(f"{large_branch(6, 80_000)}{NOTES}{other}")
+    root = make_vault(f"{large_branch(6, 60_000)}{NOTES}{other}")
     text = context("claude", hook(root, payload("claude", root / TERN)))
     assert "STATUS (2026-06-12)" in text[:PREVIEW_CHARACTERS]
     assert 6 in read_of(text)
@@ -775,7 +775,7 @@ def test_an_index_far_behind_is_left_aside_for_the_newest_notes(
 ) -> None:
     root = make_vault(NOTES + OVERRIDE)
     open_vault(root).close()
-    write_vault(root, large_branch(6, 80_000))
+    write_vault(root, large_branch(6, 60_000))
     text = context("claude", hook(root, payload("claude", root / TERN)))
     assert 6 in read_of(text)
     assert RULE in text

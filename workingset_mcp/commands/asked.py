@@ -21,7 +21,7 @@ from workingset_mcp.settings import Settings
 from workingset_mcp.vault import Fingerprint, Vault
 from workingset_mcp.words import FIRST_NOTES
 
-MOST_BYTES_READ = 200_000  # of notes that no index knows: about 0.1 s
+MOST_BYTES_READ = 150_000  # of notes that no index knows: less than 0.1 s
 
 
 @dataclass(frozen=True, slots=True)
