@@ -115,8 +115,7 @@ class Vault:
                 raise IsADirectoryError(path)
             with os.fdopen(handle, "rb", closefd=False) as file:
                 raw = file.read(min(about.st_size + 1, MOST_NOTE_BYTES))  # as much is set aside
-                if len(raw) > about.st_size:  # it grew
-                    raw += file.read(MOST_NOTE_BYTES - len(raw))
+                raw += file.read(MOST_NOTE_BYTES - len(raw)) if len(raw) > about.st_size else b""
             return raw, fingerprint_of(os.fstat(handle))
         finally:
             os.close(handle)

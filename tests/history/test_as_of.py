@@ -727,6 +727,10 @@ def test_a_partial_clone_shows_what_it_holds_and_counts_the_rest(
     assert page.notices[0] == f"as committed on 2026-04-21 ({template.commits[8][:10]})"
     assert "1 note not in this partial clone: left out" in page.notices
     assert [block.path for block in page.blocks] == ["cust/acme/audit.md"]
+    git(workspace.vault.root, "checkout", "--quiet", template.commits[8])  # brings what is missing
+    git(workspace.vault.root, "checkout", "--quiet", "main")
+    page = read_page(workspace.full("cust/acme", as_of="2026-05-01"))
+    assert [block.path for block in page.blocks] == ["cust/acme/audit.md", "cust/acme/index.md"]
 
 
 def test_a_clone_without_trees_goes_by_the_dates(
