@@ -10,7 +10,7 @@ import tiktoken
 from click.testing import CliRunner
 from inline_snapshot import external_file
 from mcp.client import Client
-from mcp_types import Tool
+from mcp_types import TextResourceContents, Tool
 
 from workingset_mcp.cli import main
 from workingset_mcp.demo import example_vault
@@ -274,6 +274,17 @@ async def test_clients_that_cut_answers_get_answers_they_let_through(
         full = await text_of(client, "query_full_context", branch="acme")
     assert len(text.encode()) <= most_bytes
     assert len(full.encode()) <= most_bytes
+
+
+async def test_the_brief_of_the_root_has_an_address_that_no_client_shortens(client: Client) -> None:
+    root = "workingset://brief/"
+    assert root in [resource.uri for resource in (await client.list_resources()).resources]
+    [listed] = (await client.read_resource(root)).contents
+    [expanded] = (await client.read_resource(f"{root}.")).contents
+    assert isinstance(listed, TextResourceContents)
+    assert isinstance(expanded, TextResourceContents)
+    assert "# Brief: .\n" in listed.text
+    assert listed.text == expanded.text
 
 
 async def test_an_empty_folder_name_is_refused_in_one_sentence() -> None:

@@ -36,6 +36,7 @@ from workingset_mcp.workspace import Workspace
 BRIEF_URI = "workingset://brief/"
 NOTE_URI = "workingset://note/"
 PAGE = 50
+ROOT = "."  # clients that normalise addresses drop it: its brief is listed without a name
 MOST_COMPLETIONS = 100
 COMPLETION_WAIT_SECONDS = 3.0  # for the first build
 MOST_NOTES_TOLD = 500  # of one change
@@ -56,7 +57,7 @@ def add_resources(server: Server, workspace: Workspace) -> None:
     )  # fmt: skip
     def brief(branch: str) -> str:
         try:
-            return workspace.named_brief(branch)
+            return workspace.named_brief(branch or ROOT)
         except WorkingsetError as error:
             raise ResourceNotFoundError(str(error)) from error
 
@@ -92,7 +93,7 @@ def add_resources(server: Server, workspace: Workspace) -> None:
 def _listed_brief(branch: str, changed_ns: int) -> Resource:
     changed = datetime.fromtimestamp(changed_ns // 1_000_000_000, UTC).isoformat()
     return Resource(
-        uri=_encoded(f"{BRIEF_URI}{branch}"),
+        uri=_encoded(f"{BRIEF_URI}{'' if branch == ROOT else branch}"),
         name=branch,
         title=f"Brief: {branch}",
         mime_type="text/markdown",
@@ -143,6 +144,8 @@ class Announcer:
         known = await self._branches() if built else None
         async for paths in changes:
             briefs = {f"{BRIEF_URI}{self._workspace.vault.branch_of(path)}" for path in paths}
+            if f"{BRIEF_URI}{ROOT}" in briefs:
+                briefs.add(BRIEF_URI)
             notes = [f"{NOTE_URI}{path}" for path in sorted(paths)[:MOST_NOTES_TOLD]]
             for uri in [*sorted(briefs), *notes]:
                 await self._tell(uri)

@@ -99,7 +99,7 @@ async def test_a_saved_note_is_read_as_it_stands_now(served: Served) -> None:
 @pytest.mark.parametrize(
     ("uri", "words"),
     [
-        (BRIEF, "No branch is named"),
+        (BRIEF, "'.' is no branch"),
         (f"{BRIEF}%20", "No branch is named"),
         (f"{BRIEF}cust/acmee", "'cust/acmee' is no branch"),
         (f"{NOTE}wiki/oncall.md", "Near: wiki/on-call.md"),
