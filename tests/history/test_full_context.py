@@ -971,7 +971,7 @@ def gone_after(times: int) -> Callable[[], None]:
     "asked", [{}, {"since": "2026"}, {"query": "kiln"}, {"as_of": "2026-02"}], ids=str
 )
 def test_work_for_a_caller_who_is_gone_stops_between_two_notes(
-    asked: dict[str, str], times: int
+    asked: dict[str, Any], times: int
 ) -> None:
     notes = {f"2026-01-{day:02}.md": lines_about("kiln").encode() for day in range(1, 10)}
     with open_notes(notes) as workspace:
