@@ -7,6 +7,7 @@ weighted column.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from workingset_mcp.dates import date_words
@@ -114,10 +115,10 @@ class BranchRow(NamedTuple):
 class SearchColumns(NamedTuple):
     """The weighted columns of one section, in the order of the table."""
 
+    body: str
     title: str
     heads: str
     path: str
-    body: str
     cjk: str
     dt: str
 
@@ -126,7 +127,7 @@ def section_date(headings: Sequence[str]) -> str:
     """The deepest full date of a heading path, else its deepest month; empty when none is dated."""
     month = ""
     for heading in reversed(headings):
-        date = date_of_heading(heading)
+        date = date_of_heading(heading, None, None)  # as a parse asks, for most notes
         if len(date) == 10:
             return date
         month = month or date
@@ -144,10 +145,7 @@ def search_columns(
     """
     titles = f"{title}\n{aliases}" if aliases else title
     heads = "\n".join(headings[1:] if headings and headings[0] == title else headings)
-    names = _PATH_MARKS.sub(" ", path)
-    if tags:
-        names = f"{names}\n{tags}"
-    dates = " ".join(date_words(value) for value in dict.fromkeys((note_date, date)) if value)
+    names = _names(path, tags)
     cjk = ""
     if not (text.isascii() and titles.isascii() and names.isascii() and heads.isascii()):
         cjk = " ".join(bigrams(part) for part in (titles, heads, names, text) if not part.isascii())
@@ -156,7 +154,18 @@ def search_columns(
             for part in (text, titles, heads, names)
         )
     body = text.replace("\0", " ") if "\0" in text else text
-    return SearchColumns(titles, heads, names, body, cjk.strip(), dates)
+    return SearchColumns(body, titles, heads, names, cjk.strip(), _dates(note_date, date))
+
+
+@lru_cache(maxsize=64)  # the sections of a note come one behind the other
+def _names(path: str, tags: str) -> str:
+    names = _PATH_MARKS.sub(" ", path)
+    return f"{names}\n{tags}" if tags else names
+
+
+@lru_cache(maxsize=1024)
+def _dates(note_date: str, date: str) -> str:
+    return " ".join(date_words(value) for value in dict.fromkeys((note_date, date)) if value)
 
 
 def bigrams(text: str) -> str:

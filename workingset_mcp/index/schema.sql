@@ -68,9 +68,12 @@ CREATE TABLE status (
 CREATE INDEX status_note ON status (note_id);
 
 -- Contentless: the words only. Rows are deleted by giving FTS5 the old values again, which
--- `search_columns` derives from the tables above.
+-- `search_columns` derives from the tables above. The longest column is the first: FTS5 writes two
+-- bytes with the places of a word in any other.
 CREATE VIRTUAL TABLE fts USING fts5 (
-    title, heads, path, body, cjk, dt,
+    body, title, heads, path, cjk, dt,
     content = '', tokenize = 'porter unicode61 remove_diacritics 2'
 );
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab (fts, row);
+-- Nothing is merged while an index is first built: it is merged once, behind that.
+INSERT INTO fts(fts, rank) VALUES ('automerge', 0);

@@ -224,7 +224,7 @@ class Snapshot:
         rows = self._all(
             "WITH matched AS MATERIALIZED (SELECT fts.rowid AS id, rank AS cost"
             f" FROM fts {_NOTES_OF_FTS if where else ''}"
-            f" WHERE fts MATCH ? AND rank MATCH 'bm25(6, 3, 3, 1, 1, 4)' {where}),"
+            f" WHERE fts MATCH ? AND rank MATCH 'bm25(1, 6, 3, 3, 1, 4)' {where}),"
             " best AS (SELECT id, cost FROM matched WHERE cost <="  # with all as good as the last
             " ifnull((SELECT cost FROM matched ORDER BY cost LIMIT 1 OFFSET ? - 1), 0))"
             " SELECT best.id, s.note_id, -best.cost FROM best JOIN section s ON s.id = best.id"

@@ -29,7 +29,7 @@ from workingset_mcp.index.location import (
 from workingset_mcp.index.opening import build_turn, check, connected, ensure_schema
 from workingset_mcp.index.rows import Known, Parsed
 from workingset_mcp.index.snapshot import Snapshot
-from workingset_mcp.index.writing import already_there, delete_note, insert_note
+from workingset_mcp.index.writing import already_there, delete_note, insert_notes, merge_as_written
 
 MOST_MEMORY_BYTES = 256_000_000  # of an index that is carried on in memory
 _OPEN_ATTEMPTS = 20  # eight servers starting at once all want to create the file
@@ -115,11 +115,10 @@ class Index:
                     " WHERE path = ? AND digest = ?",
                     (*known.fingerprint, known.read_ns, path, known.digest),
                 )
-            for parsed in added:
-                self._ensure_open()
-                if not already_there(self._writer, parsed):
-                    delete_note(self._writer, parsed.note.path)
-                    insert_note(self._writer, parsed)
+            fresh = [parsed for parsed in added if not already_there(self._writer, parsed)]
+            for parsed in fresh:
+                delete_note(self._writer, parsed.note.path)
+            insert_notes(self._writer, fresh)
             return self._next_generation()
 
         return self._write(work)
@@ -150,11 +149,17 @@ class Index:
         """
         with self.write_lock, suppress(IndexUnavailable), in_our_words(self._epoch):
             self._writer.execute("INSERT INTO fts(fts) VALUES ('optimize')")
+            self._writer.executescript("PRAGMA incremental_vacuum")  # `execute` gives one page back
             self._writer.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def mark_complete(self, *, complete: bool) -> None:
         """Remember whether the whole vault has been indexed once."""
-        self._write(lambda: self._set_meta("complete", int(complete)))
+
+        def work() -> None:
+            self._set_meta("complete", int(complete))
+            merge_as_written(self._writer, on=complete)
+
+        self._write(work)
 
     def clear(self) -> None:
         """Drop every row: a rebuild that other open servers see at once."""
@@ -164,6 +169,7 @@ class Index:
                 self._writer.execute(f"DELETE FROM {table}")  # noqa: S608  # fixed names
             self._writer.execute("INSERT INTO fts(fts) VALUES ('delete-all')")
             self._set_meta("complete", 0)
+            merge_as_written(self._writer, on=False)
             self._next_generation()
 
         self._write(work)
@@ -261,7 +267,7 @@ class Index:
             try:
                 connection = connected(self.file)
                 ensure_schema(connection)
-                check(connection)
+                check(connection, self.file)
             except sqlite3.DatabaseError as error:
                 if connection is not None:
                     connection.close()
@@ -294,10 +300,6 @@ class Index:
         """Raise IndexDamaged when another file, or none, stands where ours was opened."""
         if self.file is not None and identity(self.file) != self._identity:
             raise IndexDamaged("The index file is gone.", epoch=self._epoch)
-
-    def _ensure_open(self) -> None:
-        if self._closed:
-            raise IndexUnavailable("The index is being closed.")
 
     def _borrow(self) -> sqlite3.Connection:
         self._ensure_in_place()

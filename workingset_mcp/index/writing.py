@@ -2,8 +2,13 @@
 
 import json
 import sqlite3
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 from workingset_mcp.index.rows import Parsed, search_columns, section_date
+
+Row: TypeAlias = tuple[Any, ...]
+_MERGE_SEGMENTS = 4  # of a size, as FTS5 has it
 
 
 def already_there(writer: sqlite3.Connection, parsed: Parsed) -> bool:
@@ -32,7 +37,7 @@ def delete_note(writer: sqlite3.Connection, path: str) -> None:
             headings=headings.split("\n") if headings else (), date=own_date, text=text[skip:],
         )  # fmt: skip
         writer.execute(
-            "INSERT INTO fts(fts, rowid, title, heads, path, body, cjk, dt)"
+            "INSERT INTO fts(fts, rowid, body, title, heads, path, cjk, dt)"
             " VALUES ('delete', ?, ?, ?, ?, ?, ?, ?)",
             (section_id, *columns),
         )
@@ -41,59 +46,68 @@ def delete_note(writer: sqlite3.Connection, path: str) -> None:
     writer.execute("DELETE FROM note WHERE id = ?", (note_id,))
 
 
-def insert_note(writer: sqlite3.Connection, parsed: Parsed) -> None:
-    """Write a note that is not there."""
-    note = parsed.note
-    aliases, tags = "\n".join(note.aliases), "\n".join(note.tags)
-    note_id = writer.execute(
-        "INSERT INTO note VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            note.path, parsed.branch, note.title, note.date, note.date_source, note.kind,
-            int(note.template), note.line_count, aliases, tags,
-            json.dumps(note.units), json.dumps(note.remarks), note.line_digests,
-            *parsed.fingerprint, parsed.read_ns, parsed.digest,
-        ),
-    ).lastrowid  # fmt: skip
-    for ordinal, section in enumerate(note.sections):
-        headings = "\n".join(" ".join(h.split("\n")) for h in section.headings)
-        date = section_date(section.headings)
-        section_id = writer.execute(
-            "INSERT INTO section VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+def merge_as_written(writer: sqlite3.Connection, *, on: bool) -> None:
+    """Whether the word index is merged bit by bit while notes are written."""
+    segments = _MERGE_SEGMENTS if on else 0
+    writer.execute("INSERT INTO fts(fts, rank) VALUES ('automerge', ?)", (segments,))
+
+
+def insert_notes(writer: sqlite3.Connection, added: Sequence[Parsed]) -> None:
+    """Write notes that are not there: all rows of a table in one go."""
+    note_id = _last_id(writer, "note")
+    section_id = _last_id(writer, "section")
+    notes: list[Row] = []
+    sections: list[Row] = []
+    searchable: list[Row] = []
+    items: list[Row] = []
+    statuses: list[Row] = []
+    for parsed in added:
+        note, note_id = parsed.note, note_id + 1
+        aliases, tags = "\n".join(note.aliases), "\n".join(note.tags)
+        notes.append(
             (
-                note_id, ordinal, section.first_line, section.last_line, section.level,
-                int(section.opens), headings, date, section.skip, section.text,
-            ),
-        ).lastrowid  # fmt: skip
-        columns = search_columns(
-            path=note.path, title=note.title, aliases=aliases, tags=tags, note_date=note.date,
-            headings=headings.split("\n") if headings else (), date=date,
-            text=section.text[section.skip :],
-        )  # fmt: skip
-        writer.execute(
-            "INSERT INTO fts(rowid, title, heads, path, body, cjk, dt) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (section_id, *columns),
-        )
-    writer.executemany(
-        "INSERT INTO item VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [
-            (
-                note_id,
-                i.line,
-                i.kind,
-                i.form,
-                i.state,
-                i.text,
-                "\n".join(i.owners),
-                i.due,
-                i.date,
+                note_id, note.path, parsed.branch, note.title, note.date, note.date_source, note.kind,
+                int(note.template), note.line_count, None, aliases, tags,
+                json.dumps(note.units), json.dumps(note.remarks), note.line_digests,
+                *parsed.fingerprint, parsed.read_ns, parsed.digest,
             )
+        )  # fmt: skip
+        for ordinal, section in enumerate(note.sections):
+            section_id += 1
+            headings = [" ".join(heading.split("\n")) for heading in section.headings]
+            date = section_date(section.headings)
+            sections.append(
+                (
+                    section_id, note_id, ordinal, section.first_line, section.last_line, section.level,
+                    int(section.opens), "\n".join(headings), date, section.skip, section.text,
+                )
+            )  # fmt: skip
+            columns = search_columns(
+                path=note.path, title=note.title, aliases=aliases, tags=tags, note_date=note.date,
+                headings=headings, date=date, text=section.text[section.skip :],
+            )  # fmt: skip
+            searchable.append((section_id, *columns))
+        items.extend(
+            (note_id, i.line, i.kind, i.form, i.state, i.text, "\n".join(i.owners), i.due, i.date)
             for i in note.items
-        ],
-    )
-    writer.executemany(
-        "INSERT INTO status VALUES (?, ?, ?, ?, ?, ?, ?)",
-        [
+        )
+        statuses.extend(
             (note_id, s.line, s.last_line, s.heading, s.date, s.time, int(s.ambiguous))
             for s in note.statuses
-        ],
-    )
+        )
+    _insert(writer, "note", notes)
+    _insert(writer, "section", sections)
+    _insert(writer, "fts(rowid, body, title, heads, path, cjk, dt)", searchable)
+    _insert(writer, "item", items)
+    _insert(writer, "status", statuses)
+
+
+def _last_id(writer: sqlite3.Connection, table: str) -> int:
+    last: int | None = writer.execute(f"SELECT max(id) FROM {table}").fetchone()[0]  # noqa: S608  # fixed names
+    return last or 0
+
+
+def _insert(writer: sqlite3.Connection, into: str, rows: Sequence[Row]) -> None:
+    if rows:
+        marks = ", ".join("?" * len(rows[0]))
+        writer.executemany(f"INSERT INTO {into} VALUES ({marks})", rows)  # noqa: S608  # fixed names

@@ -1,0 +1,163 @@
+"""How long a full index takes, against the floor: the same sections put into a bare FTS5 table.
+
+    python bench/floors.py VAULT [--rounds 5]
+
+A round is one floor and one build, each in a process of its own, one behind the other; CPU seconds,
+medians over the rounds. The floor has the very sections in memory and inserts them in one
+transaction in one thread; a build walks, reads, parses, writes and merges. Then the parts of a
+build, each done alone, and what the index file is made of. Not here: anything over MCP (`serving`).
+"""
+
+import argparse
+import json
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from statistics import median
+
+from workingset_mcp.freshness import BATCH_NOTES, Freshness
+from workingset_mcp.index import Index
+from workingset_mcp.index.rows import Parsed
+from workingset_mcp.note import parse_note, text_digest
+from workingset_mcp.settings import load_settings
+from workingset_mcp.vault import Vault
+
+_FLOOR = (
+    "CREATE VIRTUAL TABLE fts USING fts5 (body, tokenize = 'porter unicode61 remove_diacritics 2')"
+)
+
+Seconds = dict[str, float]
+
+
+def floor(vault: Vault, folder: Path) -> Seconds:
+    """CPU seconds of a bare insert of all sections of a vault, and of merging it."""
+    texts: list[tuple[str]] = []
+    for path in vault.walk().files:
+        note = parse_note(path, vault.read(path)[0], vault.settings)
+        texts.extend((section.text,) for section in note.sections)
+    connection = sqlite3.connect(folder / "floor.sqlite3", isolation_level=None)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute("PRAGMA cache_size = -16000")
+    connection.execute(_FLOOR)
+    clock = Clock()
+    connection.execute("BEGIN")
+    connection.executemany("INSERT INTO fts VALUES (?)", texts)
+    connection.execute("COMMIT")
+    clock.lap("floor")
+    connection.execute("INSERT INTO fts(fts) VALUES ('optimize')")
+    clock.lap("floor, merged")
+    connection.close()
+    return {**clock.laps, "sections": len(texts)}
+
+
+def build(vault: Vault, folder: Path) -> Seconds:
+    """CPU seconds until a new index is searchable, and until its words are merged."""
+    clock = Clock()
+    index = Index(folder)
+    freshness = Freshness(vault, index)
+    freshness.refresh()
+    clock.lap("build")
+    index.settle()
+    clock.lap("build, merged")
+    index.close()
+    return clock.laps
+
+
+def parts(vault: Vault, folder: Path) -> Seconds:
+    """CPU seconds of each part of a build, done alone; and shares of the file, by what they hold."""
+    clock = Clock()
+    files = vault.walk().files
+    clock.lap("walk")
+    read = [(path, *vault.read(path)) for path in files]
+    clock.lap("read")
+    digests = [text_digest(raw) for _, raw, _ in read]
+    clock.lap("digests of files")
+    notes = [parse_note(path, raw, vault.settings) for path, raw, _ in read]
+    clock.lap("parse")
+    parsed = [
+        Parsed(note, vault.branch_of(path), fingerprint, time.time_ns(), digest)
+        for note, (path, _, fingerprint), digest in zip(notes, read, digests, strict=True)
+    ]
+    index = Index(folder)
+    clock.lap("open")
+    for start in range(0, len(parsed), BATCH_NOTES):
+        index.apply(parsed[start : start + BATCH_NOTES])
+    clock.lap("columns, insert, commit")
+    index.mark_complete(complete=True)
+    index.settle()
+    clock.lap("merge")
+    index.close()
+    return {**clock.laps, **_shares(folder, sum(len(raw) for _, raw, _ in read))}
+
+
+class Clock:
+    """CPU seconds from one lap to the next."""
+
+    def __init__(self) -> None:
+        self.laps: Seconds = {}
+        self._last = time.process_time()
+
+    def lap(self, name: str) -> None:
+        """End a lap under a name."""
+        now = time.process_time()
+        self.laps[name], self._last = now - self._last, now
+
+
+def _shares(folder: Path, vault_bytes: int) -> Mapping[str, float]:
+    """Bytes of the file, of each table and index in it, and of free pages, over those of the vault."""
+    file = next(folder.glob("*index*.sqlite3"))
+    connection = sqlite3.connect(file)
+    found = {"size: file": file.stat().st_size}
+    sql = "SELECT name, sum(pgsize) FROM dbstat GROUP BY name ORDER BY 2 DESC LIMIT 6"
+    found |= {f"size: {name}": pages for name, pages in connection.execute(sql)}
+    free = connection.execute(
+        "SELECT freelist_count * page_size FROM pragma_freelist_count, pragma_page_size"
+    )
+    found["size: free"] = free.fetchone()[0]
+    connection.close()
+    return {name: held / vault_bytes for name, held in found.items()}
+
+
+_TIMED: Mapping[str, Callable[[Vault, Path], Seconds]] = {
+    "floor": floor, "build": build, "parts": parts,
+}  # fmt: skip
+
+
+def once(which: str, root: Path) -> Seconds:
+    """One of the three in a process of its own: caches of one do not serve the other."""
+    command = [sys.executable, __file__, str(root), "--one", which]
+    answer = subprocess.run(command, check=True, capture_output=True, text=True)
+    return dict(json.loads(answer.stdout))
+
+
+def main() -> None:
+    """Time rounds and print medians."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("vault", type=Path)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--one", choices=list(_TIMED), help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.one:
+        vault = Vault(asked.vault, load_settings(asked.vault))
+        with tempfile.TemporaryDirectory() as folder:
+            print(json.dumps(_TIMED[asked.one](vault, Path(folder))))
+        return
+    rounds = [(once("floor", asked.vault), once("build", asked.vault)) for _ in range(asked.rounds)]
+    ratios = [ours["build"] / bare["floor"] for bare, ours in rounds]
+    print(f"sections {rounds[0][0]['sections']:,}")
+    for name in ("floor", "floor, merged"):
+        print(f"{name:26}{median(bare[name] for bare, _ in rounds):8.2f} s")
+    for name in ("build", "build, merged"):
+        print(f"{name:26}{median(ours[name] for _, ours in rounds):8.2f} s")
+    print(f"build / floor {median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})")
+    for name, value in once("parts", asked.vault).items():
+        print(f"{name:26}{value:8.2f} {'x the vault' if name.startswith('size') else 's'}")
+
+
+if __name__ == "__main__":
+    main()
