@@ -8,7 +8,7 @@ import math
 import re
 import threading
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -35,14 +35,15 @@ _PATHOLOGICAL = re.compile(r"(?:^|(?<=\S))\s{2000}|(?:^|(?<=\s))\S{4000}")
 _SLOW = re.compile(r"(?:^|(?<=[\s\x00-\x7f]))[^\s\x00-\x7f]{400}")  # in texts where it adds up
 _SLOW_FROM_CHARACTERS = 20_000
 _PIECE_CHARACTERS = 200
+_SHORT_CHARACTERS = 300
 _LONGEST_TOKEN = 130  # characters
 _load_lock = threading.Lock()
 
 
 def count_tokens(text: str) -> int:
     """Tokens of the text in o200k_base: exact, or a little above for pathological lines."""
-    if not text:
-        return 0
+    if len(text) <= _SHORT_CHARACTERS:
+        return _count_short(text)
     encoder = _encoder()
     slow = len(text) > _SLOW_FROM_CHARACTERS and _SLOW.search(text)
     if not slow and not _PATHOLOGICAL.search(text):
@@ -52,6 +53,12 @@ def count_tokens(text: str) -> int:
         piece = text[start : start + _PIECE_CHARACTERS]
         total += len(encoder.encode_ordinary(piece)) + 1
     return total
+
+
+@lru_cache(maxsize=4_096)
+def _count_short(text: str) -> int:
+    """Tokens of a line: the same lines are counted each time that an answer is fitted."""
+    return len(_encoder().encode_ordinary(text)) if text else 0
 
 
 def estimate_tokens(text: str) -> int:

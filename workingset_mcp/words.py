@@ -40,40 +40,38 @@ COMMITMENT = re.compile(
     rf"(?:^|[\s(*\]]){_NAME}(?:'ll| will| to| needs? to| should| asks?| takes?| plans?| is going to"
     r"| fragt| meldet| macht| übernimmt| kümmert)\s"
 )
-COMMITMENT_WORDS = re.compile(
-    r"\b(?:I'll|we'll|will (?:be|send|do|take|try|look|open|ask|write|work|start|need)|need(?:s|ed)? to"
+COMMITMENT_WORDS = Phrases(
+    r"\W(?:(?:i'll|we'll|will (?:be|send|do|take|try|look|open|ask|write|work|start|need)|need(?:s|ed)? to"
     r"|to-?do|next steps?|follow[- ]?up|action\b|let's|must be|reach(?:ing)? out|waiting|wait (?:on|for)"
     r"|pending|blocked|blocker|priorit\w+|deadline|resched\w+|postpon\w+|assigned|volunteer\w*"
     r"|soll(?:en|te)?|muss|müssen|vorschlag|beantrag\w+|kümmert|übernimmt|verschoben|steht noch aus"
-    r"|doit|devons|à faire|debe|hay que|pendiente|deve|precisa|bisogna|moet)\b|\(@[\w-]+\)|-> ?[A-Z]\w+",
-    _I,
+    r"|doit|devons|à faire|debe|hay que|pendiente|deve|precisa|bisogna|moet)\b"
+    r"|(?<=\()@[\w-]+\)|(?<=->) ?[a-z]\w+)"
 )
-SETTLEMENT = re.compile(
-    r"\b(?:decided|decision|agree[ds]?|agreement|consensus|resolution|resolved|approved|approves?"
+SETTLEMENT = Phrases(
+    r"\W(?:decided|decision|agree[ds]?|agreement|consensus|resolution|resolved|approved|approves?"
     r"|accept(?:ed)?|rejected|go ahead|move forward|closing|closed|merged|landed|shipped|released"
     r"|launched|is out\b|no longer|superseded|deprecated|removed|dropped|we should|leave it to"
     r"|should (?:not )?be|satisfied|beschlossen|entschieden|entlastet|einstimmig|genehmigt|décidé"
-    r"|approuvé|acordado|aprobado|decidido|aprovado|deciso|approvato|besloten)\b"
-    r"|結論|決定|決める|了承|决定|结论|通过|결정|결론",
-    _I,
+    r"|approuvé|acordado|aprobado|decidido|aprovado|deciso|approvato|besloten)\b",
+    signs="結論|決定|決める|了承|决定|结论|通过|결정|결론",
 )
-AHEAD = re.compile(
-    r"\b(?:next (?:meeting|week|month|quarter|release|board|session|call|version)|deadline|due"
-    r"|by (?:the )?end of|until|upcoming|tomorrow|later this|early|target(?:ing|ed)?|planned|AoE"
-    r"|nächste[rsn]?|ab dem|bis (?:mindestens|ende|zum)|prochaine?|próxim[oa]|prossim[oa])\b"
-    r"|次回|まで|予定|下次|将于|请于|다음|예정|까지",
-    _I,
+AHEAD = Phrases(
+    r"\W(?:next (?:meeting|week|month|quarter|release|board|session|call|version)|deadline|due"
+    r"|by (?:the )?end of|until|upcoming|tomorrow|later this|early|target(?:ing|ed)?|planned|aoe"
+    r"|nächste[rsn]?|ab dem|bis (?:mindestens|ende|zum)|prochaine?|próxim[oa]|prossim[oa])\b",
+    signs="次回|まで|予定|下次|将于|请于|다음|예정|까지",
 )
-NEXT_TIME = re.compile(
-    r"\bnext (?:meeting|week|time|session|call|sync)\b|\bnächste[rsn]? (?:sitzung|woche|mal|treffen)\b"
-    r"|\bprochaine (?:réunion|fois)\b|\bpróxima (?:reunión|vez|reunião)\b|次回|下次|다음",
-    _I,
+NEXT_TIME = Phrases(
+    r"\W(?:next (?:meeting|week|time|session|call|sync)|nächste[rsn]? (?:sitzung|woche|mal|treffen)"
+    r"|prochaine (?:réunion|fois)|próxima (?:reunión|vez|reunião))\b",
+    signs="次回|下次|다음",
 )
-STATE = re.compile(
-    r"\b(?:currently|right now|still|now|since|seit|ready|in progress|not yet|works?|working|done"
+STATE = Phrases(
+    r"\W(?:currently|right now|still|now|since|seit|ready|in progress|not yet|works?|working|done"
     r"|new|added|support(?:s|ed)?|fixed|latest|running|freeze|runs out|gap|blocked|missing|changed"
-    r"|aktuell|derzeit|noch|actuellement|actualmente|atualmente)\b|現在|目前|현재|追加|新增|추가",
-    _I,
+    r"|aktuell|derzeit|noch|actuellement|actualmente|atualmente)\b",
+    signs="現在|目前|현재|追加|新增|추가",
 )
 
 # -- what undated notes say that always holds --------------------------------------------------------

@@ -16,7 +16,7 @@ from workingset_mcp.answer import (
     Limits,
     checked_budget,
 )
-from workingset_mcp.brief import make_brief, make_overview, read_materials
+from workingset_mcp.brief import Materials, make_brief, make_overview, read_materials
 from workingset_mcp.brief.view import branch_view, overview_lines
 from workingset_mcp.budget import LEAST_BRIEF_BUDGET, LEAST_BUDGET, count_tokens
 from workingset_mcp.counting import tokens_of
@@ -81,14 +81,17 @@ class Workspace(Opened):
         )
         name = self.branch_named(branch) if branch and branch.strip() else None
         self.freshness.refresh_paths((OVERRIDE_NAME,))  # the root's holds for every branch
+        read: dict[tuple[int, int], Materials] = {}  # only fitting runs again
 
         def draft(snapshot: Snapshot, room: int) -> Draft:
             if name is None:
                 return Draft(
                     "overview", make_overview(self.vault.name, overview_lines(snapshot), room)
                 )
-            view = branch_view(snapshot, self, name, day or today())
-            made = make_brief(read_materials(view), room)
+            version = snapshot.version()
+            if version not in read:
+                read[version] = read_materials(branch_view(snapshot, self, name, day or today()))
+            made = make_brief(read[version], room)
             return Draft(f"{name} · brief", made.text, made.warnings)
 
         return self._answer(name, draft, budget, limits, lowered)
@@ -152,14 +155,14 @@ class Workspace(Opened):
         parsed = search.parse_query(query, also=also, glossary=self.settings.glossary)
         boosted = self.branch_named(boost) if boost else None
 
-        ranked: dict[int, search.Ranking] = {}  # by generation: only packing runs again to fit
+        ranked: dict[tuple[int, int], search.Ranking] = {}  # only packing runs again to fit
 
         def draft(snapshot: Snapshot, room: int) -> Draft:
-            generation = snapshot.generation()
-            if generation not in ranked:
+            version = snapshot.version()
+            if version not in ranked:
                 found = search.rank(parsed, snapshot, self._stemmer, within)
-                ranked[generation] = search.bent(found, boosted, top)
-            return search_draft(parsed, ranked[generation], snapshot, within, room)
+                ranked[version] = search.bent(found, boosted, top)
+            return search_draft(parsed, ranked[version], snapshot, within, room)
 
         large = name is None and self.freshness.walk_seconds >= SMALL_WALK_SECONDS
         return self._answer(name, draft, budget, limits, lowered, quoted_only=large)

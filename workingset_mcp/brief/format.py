@@ -19,6 +19,7 @@ from workingset_mcp.days import days_before
 from workingset_mcp.note import BRIEF_KIND
 
 VERSION = 3
+_DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # where PyYAML was built with libyaml
 SPARE = 0.7
 UPTO = (0.5, 0.6, 0.9)
 STATUS_RECENT_DAYS = 45
@@ -49,7 +50,7 @@ def front_matter(materials: Materials) -> str:
     }
     if status:
         fields["status_source"] = f"{status.note.path}:{status.status.line}"
-    block = yaml.safe_dump(fields, sort_keys=False, allow_unicode=True, width=10_000)
+    block = yaml.dump(fields, Dumper=_DUMPER, sort_keys=False, allow_unicode=True, width=10_000)
     return f"---\n{block}---\n# Brief: {branch.name}\n"
 
 

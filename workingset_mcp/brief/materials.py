@@ -9,6 +9,7 @@ from functools import cached_property
 
 from workingset_mcp.index.rows import ItemRow, NoteRow, StatusRow
 from workingset_mcp.lines import Item
+from workingset_mcp.markdown import Outline
 
 Lines = Callable[[NoteRow, int, int], list[str]]
 
@@ -59,6 +60,33 @@ class NewUnit:
 
 
 @dataclass(slots=True)
+class ToldLine:
+    """A line of a newest note that says something, with the lines it is wrapped onto."""
+
+    number: int
+    text: str
+    score: float
+    topic: int  # the line of the heading that says what it is about; 0 when none does
+    last: int
+    tokens: int = 0  # counted when it is first considered
+
+
+@dataclass(frozen=True, slots=True)
+class ToldUnit:
+    """A newest note as it is printed, with its telling lines."""
+
+    unit: NewUnit
+    head: str
+    head_tokens: int
+    lines: list[ToldLine]
+    outline: Outline
+
+    def text_of(self, line: int) -> str:
+        """A line of the note by its number."""
+        return self.outline.lines[line - self.unit.first_line]
+
+
+@dataclass(slots=True)
 class Materials:
     """Everything a brief may show, in order, with what is left out counted."""
 
@@ -78,6 +106,7 @@ class Materials:
     topics: list[Sourced] = field(default_factory=list)
     recent: list[NoteRow] = field(default_factory=list)
     units: list[NewUnit] = field(default_factory=list)
+    told: list[ToldUnit] = field(default_factory=list)  # of the newest, once a brief looked at them
     override: tuple[str, str] | None = None
     status_lines: tuple[str, ...] = ()  # of the status block, where they are wanted apart
     warnings: list[str] = field(default_factory=list)

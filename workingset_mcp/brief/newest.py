@@ -6,11 +6,10 @@ not fit, lines that commit, settle or look ahead go first.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from workingset_mcp.answer import marked_line, quoted_block
 from workingset_mcp.brief.extract import MOST_REPEATS
-from workingset_mcp.brief.materials import Materials, NewUnit
+from workingset_mcp.brief.materials import Materials, NewUnit, ToldLine, ToldUnit
 from workingset_mcp.budget import count_tokens
 from workingset_mcp.dates import find_dates
 from workingset_mcp.lines import bare_line, without_link_targets
@@ -25,6 +24,7 @@ from workingset_mcp.words import (
     NOISE_LINE,
     SETTLEMENT,
     STATE,
+    plainly,
 )
 
 MOST_UNITS = 6
@@ -47,34 +47,11 @@ _FENCE = re.compile(r"^[\s>]*(?:```|~~~)")
 _TOP_LEVEL = re.compile(r"^\s?\S")
 
 
-@dataclass(slots=True)
-class _Line:
-    """A line with the lines it is wrapped onto."""
-
-    number: int
-    text: str
-    tokens: int
-    score: float
-    topic: int  # the line of the heading that says what it is about; 0 when none does
-    last: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Unit:
-    unit: NewUnit
-    head: str
-    head_tokens: int
-    lines: list[_Line]
-    outline: Outline
-
-    def text_of(self, line: int) -> str:
-        """A line of the note by its number."""
-        return self.outline.lines[line - self.unit.first_line]
-
-
 def newest_notes(materials: Materials, limit_tokens: int) -> tuple[str, int, int]:
     """The section's text within a limit, how many notes it shows, and how many lines it leaves out."""
-    units = list(_units(materials))
+    if not materials.told:
+        materials.told.extend(_units(materials))
+    units = materials.told
     room = limit_tokens
     for _ in range(PICKS):
         parts, shown = _printed(units, _pick(units, room))
@@ -88,12 +65,12 @@ def newest_notes(materials: Materials, limit_tokens: int) -> tuple[str, int, int
     return "".join(parts), len(parts), sum(map(_lines_of, units)) - sum(shown)
 
 
-def _lines_of(unit: _Unit) -> int:
+def _lines_of(unit: ToldUnit) -> int:
     return sum(line.last - line.number + 1 for line in unit.lines)
 
 
 def _printed(
-    units: Sequence[_Unit], picked: Sequence[Sequence[int]]
+    units: Sequence[ToldUnit], picked: Sequence[Sequence[int]]
 ) -> tuple[list[str], list[int]]:
     """The picked lines of each unit that has some as text, and how many telling lines each shows."""
     parts: list[str] = []
@@ -107,7 +84,7 @@ def _printed(
     return parts, shown
 
 
-def _units(materials: Materials) -> Iterator[_Unit]:
+def _units(materials: Materials) -> Iterator[ToldUnit]:
     """The newest dated stretches that say something, at most six."""
     found = 0
     for unit in materials.units:
@@ -117,7 +94,7 @@ def _units(materials: Materials) -> Iterator[_Unit]:
             continue
         named = f" · {unit.note.title}" if _says_more(unit.note.title, unit.note.path) else ""
         head = f"### {unit.note.path} · {unit.date}{named}\n"
-        yield _Unit(unit, head, count_tokens(head), lines, outline)
+        yield ToldUnit(unit, head, count_tokens(head), lines, outline)
         found += 1
         if found == MOST_UNITS:
             return
@@ -129,7 +106,7 @@ def _says_more(title: str, path: str) -> bool:
     return bool(letters) and letters not in _NO_LETTERS.sub("", path.casefold())
 
 
-def _pick(units: Sequence[_Unit], limit_tokens: int) -> list[list[int]]:
+def _pick(units: Sequence[ToldUnit], limit_tokens: int) -> list[list[int]]:
     """Line numbers to show of each unit: the most telling ones of all units, newer units first."""
     picked: list[set[int]] = [set() for _ in units]
     left = limit_tokens
@@ -146,11 +123,9 @@ def _pick(units: Sequence[_Unit], limit_tokens: int) -> list[list[int]]:
             break
         at = -minus_at
         beside = line.number - 1 in picked[at] or line.last + 1 in picked[at]
-        cost = (
-            line.tokens
-            + (0 if beside else _RUN_TOKENS)
-            + (0 if picked[at] else units[at].head_tokens)
-        )
+        line.tokens = line.tokens or count_tokens(line.text) + line.last - line.number + 1
+        head = 0 if picked[at] else units[at].head_tokens
+        cost = line.tokens + head + (0 if beside else _RUN_TOKENS)
         topic = line.topic if line.topic not in picked[at] else 0
         if topic:
             cost += _RUN_TOKENS + count_tokens(units[at].text_of(topic))
@@ -162,12 +137,12 @@ def _pick(units: Sequence[_Unit], limit_tokens: int) -> list[list[int]]:
     return [sorted(numbers) for numbers in picked]
 
 
-def _content(materials: Materials, unit: NewUnit) -> tuple[list[_Line], Outline]:
+def _content(materials: Materials, unit: NewUnit) -> tuple[list[ToldLine], Outline]:
     """The lines of a unit that say something, with their scores."""
     last = min(unit.last_line, unit.first_line + MOST_UNIT_LINES)
     outline = outline_of("\n".join(materials.branch.lines(unit.note, unit.first_line, last)))
     status = materials.status
-    found = []
+    found: list[ToldLine] = []
     after_heading = True
     for at, raw in enumerate(outline.lines, start=1):
         number = unit.first_line + at - 1
@@ -194,16 +169,15 @@ def _content(materials: Materials, unit: NewUnit) -> tuple[list[_Line], Outline]
         before = found[-1] if found and found[-1].last == number - 1 else None
         if before and at not in outline.item_depth and _goes_on(outline.lines[at - 2], raw):
             before.last, before.text = number, f"{before.text} {raw.strip()}"
-            before.tokens += count_tokens(raw) + 1
             continue
         topic = _topic_line(outline, at)
         topic = topic + unit.first_line - 1 if topic else 0
         score = after_heading - REPEAT_PENALTY * (repeats - 1)
-        found.append(_Line(number, raw, count_tokens(raw) + 1, score, topic, number))
+        found.append(ToldLine(number, raw, score, topic, number))
         after_heading = False
     for line in found:
         line.score += _score(line.text, unit.date, materials.branch.today.isoformat())
-        if unit.date < materials.units[0].date and NEXT_TIME.search(line.text):
+        if unit.date < materials.units[0].date and NEXT_TIME.stand_in(plainly(line.text)):
             line.score += EXPIRED - 2  # what was planned for the next meeting: that one has been
     return found, outline
 
@@ -235,12 +209,13 @@ def _score(raw: str, day: str, today: str) -> float:
     """How likely a line of that day matters today: commitments, settlements, dates ahead."""
     text = without_link_targets(raw)
     score = 0.0
-    if COMMITMENT.search(text) or COMMITMENT_WORDS.search(text):
+    said = plainly(text)
+    if COMMITMENT_WORDS.stand_in(said) or COMMITMENT.search(text):
         score += 3
-    if SETTLEMENT.search(text):
+    if SETTLEMENT.stand_in(said):
         score += 3
-    score += _worth_of_dates(text, day, today)
-    if STATE.search(text):
+    score += _worth_of_dates(text, day, today, ahead=AHEAD.stand_in(said))
+    if STATE.stand_in(said):
         score += 1
     if _TOP_LEVEL.match(raw):
         score += 1
@@ -253,9 +228,8 @@ def _score(raw: str, day: str, today: str) -> float:
     return score
 
 
-def _worth_of_dates(text: str, day: str, today: str) -> float:
+def _worth_of_dates(text: str, day: str, today: str, *, ahead: bool) -> float:
     """What looks ahead counts, most of all to a day still to come; a plan whose day is over does not."""
-    ahead = bool(AHEAD.search(text))
     dates = [date.value for date in find_dates(text, year=int(day[:4])) if date.value]
     if any(value >= today for value in dates):
         return 3.0 + 2 * ahead
@@ -281,7 +255,7 @@ def _runs(picked: Sequence[int], outline: Outline, offset: int) -> Iterator[tupl
     yield start, end
 
 
-def _quoted(unit: _Unit, runs: Sequence[tuple[int, int]], quote: int) -> str:
+def _quoted(unit: ToldUnit, runs: Sequence[tuple[int, int]], quote: int) -> str:
     """Runs of one note as a single quote block that names every range; a lone line with its mark."""
     lines, offset, path = unit.outline.lines, unit.unit.first_line, unit.unit.note.path
     if len(runs) == 1 and runs[0][0] == runs[0][1]:
