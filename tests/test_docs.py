@@ -3,6 +3,7 @@
 import ast
 import json
 import re
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -93,6 +94,31 @@ def test_the_readme_names_every_tool_with_its_arguments() -> None:
         assert needed == taken.get("required", []), tool["name"]
 
 
+@pytest.mark.process
+def test_the_readme_shows_what_the_demo_prints() -> None:
+    def without_costs(line: str) -> str:
+        return re.sub(r"[\d,]+/", "…/", line) if line.startswith("[workingset]") else line
+
+    demo = [sys.executable, "-m", "workingset_mcp", "demo"]
+    done = subprocess.run(demo, capture_output=True, encoding="utf-8", check=True)
+    printed = iter([without_costs(line) for line in done.stdout.splitlines()])
+    [transcript] = re.findall(
+        r"^```text\n(.*?)^```$",
+        section_of("README.md", "What an agent sees"),
+        re.MULTILINE | re.DOTALL,
+    )
+    for shown in filter(None, transcript.splitlines()):
+        wanted = without_costs(shown).removesuffix("…")
+        assert any(line.startswith(wanted) for line in printed), shown
+
+
+def test_the_pages_of_clients_name_the_tools_by_their_titles() -> None:
+    tools = json.loads(text_of("tests/snapshots/tools.json"))
+    shown = "".join(f"{tool['name']:<21}{tool['title']}\n" for tool in tools)
+    for client in ("claude-desktop", "cursor", "vscode"):
+        assert f"```text\n{shown}```" in text_of(f"docs/clients/{client}.md")
+
+
 def test_the_changelog_names_every_command_and_tool() -> None:
     text = text_of("CHANGELOG.md")
     tools = [tool["name"] for tool in json.loads(text_of("tests/snapshots/tools.json"))]
@@ -162,7 +188,7 @@ def test_the_lines_to_type_are_those_that_install_prints(
 ) -> None:
     block, sentences = printed(client, tmp_path, monkeypatch)
     document = text_of(f"docs/clients/{client}.md")
-    [first, last] = re.findall(r"^```\w+\n(.*?)^```$", document, re.MULTILINE | re.DOTALL)
+    [first, *_, last] = re.findall(r"^```\w+\n(.*?)^```$", document, re.MULTILINE | re.DOTALL)
     assert (first, last) == (block, sentences)
     install = section_of("README.md", "Install")
     assert f"(docs/clients/{client}.md)" in install
