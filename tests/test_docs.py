@@ -103,9 +103,7 @@ def test_the_readme_shows_what_the_demo_prints() -> None:
     done = subprocess.run(demo, capture_output=True, encoding="utf-8", check=True)
     printed = iter([without_costs(line) for line in done.stdout.splitlines()])
     [transcript] = re.findall(
-        r"^```text\n(.*?)^```$",
-        section_of("README.md", "What an agent sees"),
-        re.MULTILINE | re.DOTALL,
+        r"^```text\n(.*?)^```$", text_of("README.md"), re.MULTILINE | re.DOTALL
     )
     for shown in filter(None, transcript.splitlines()):
         wanted = without_costs(shown).removesuffix("…")
