@@ -18,6 +18,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from watchfiles import Change
 
+from workingset_mcp.caller import asking
 from workingset_mcp.changes import Changes, plan_changes
 from workingset_mcp.errors import BranchNotFound, IndexUnavailable
 from workingset_mcp.files import fingerprint_of
@@ -532,6 +533,31 @@ def test_the_first_build_reports_its_progress_and_its_end(
         assert [done for done, _ in told] == sorted(done for done, _ in told)
         assert workspace.freshness.wait_until_built(0)
         assert str(workspace.freshness.state) == "index current"
+    finally:
+        workspace.close()
+
+
+class Gone(Exception):
+    """What the edge raises in a call whose caller is gone."""
+
+
+def gone() -> None:
+    raise Gone
+
+
+def test_a_caller_that_is_gone_is_not_waited_for(
+    make_vault: Callable[[str], Path], tmp_path: Path
+) -> None:
+    workspace = Workspace(make_vault(VAULT), Settings(index_dir=str(tmp_path / "index")))
+    try:
+        with asking(gone):
+            with pytest.raises(Gone):
+                workspace.freshness.wait_until_built(60)
+            with pytest.raises(Gone):
+                workspace.freshness.refresh()
+        assert contents_of(workspace)["paths"] == []
+        workspace.build()
+        assert contents_of(workspace) == contents_of_fresh(workspace.vault.root)
     finally:
         workspace.close()
 

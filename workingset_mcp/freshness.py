@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from workingset_mcp.caller import stop_if_gone
 from workingset_mcp.changes import Changes, Doubts, plan_changes
 from workingset_mcp.errors import IndexUnavailable, WorkingsetError
 from workingset_mcp.index import Index, KnownFiles, Snapshot
@@ -156,6 +157,7 @@ class Freshness:
         """Wait for the first full build; False when it takes longer, or fails, or the server ends."""
         deadline = time.monotonic() + seconds
         while not self.built.wait(0.1):
+            stop_if_gone()
             over = self.stopping.is_set() or time.monotonic() >= deadline
             if over or self.state.name == "failing":
                 return False
@@ -282,6 +284,7 @@ class Freshness:
         gone = [path for path in removed if path not in there]
         _, all_known = self._about(batch)
         for path in batch:
+            stop_if_gone()
             if self.stopping.is_set():
                 return False
             known = all_known.get(path)
