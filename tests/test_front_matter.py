@@ -1,13 +1,15 @@
 """The YAML block at the top of a note: what is read of it, what is remarked, what is none."""
 
+import re
 import time
+from dataclasses import replace
 
 import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workingset_mcp.front_matter import MOST_BLOCK_CHARACTERS
+from workingset_mcp.front_matter import MOST_BLOCK_CHARACTERS, FrontMatter, read_front_matter
 from workingset_mcp.note import Note, parse_note
 from workingset_mcp.settings import Settings
 
@@ -345,3 +347,30 @@ def test_whatever_a_program_writes_is_read_without_a_remark(fields: dict[str, ob
     title = fields.get("title")
     if isinstance(title, str) and title.split():
         assert note.title == " ".join(title.split())
+
+
+# -- blocks of easy lines are read without YAML ------------------------------------------------------
+
+KEYS = ["title", "date", "updated", "tags", "alias", "kind", "on", "null", "Title", "x-1"]
+VALUES = [
+    "", "A", "A b - c/d.e", "on", "Null", "~", "12ab", "0xAB", "1e5", "1e5a", "1_000", "12:30", "a #b",
+    "2026-06-16", "2026-13-01", "2026-06-16 ab", '"q: #1 é"', '"a\\nb"', "'q'", "[a, b-c, 2026-06-16-ab]",
+    "[on, a]", "[a,b ]", "[a, ]", "[2026-06-16]", "  blanks  ", "- a", "a\u00a0b", '"a\u2028b"',
+]  # fmt: skip
+FIELD = st.tuples(
+    st.sampled_from(KEYS),
+    st.sampled_from([": ", ":", ":  "]),
+    st.one_of(st.sampled_from(VALUES), st.text("abEx01 -_./:\"#[],'é&*!|", max_size=7)),
+)
+
+
+@given(st.lists(FIELD, min_size=1, max_size=3))
+def test_a_block_says_the_same_with_a_comment_that_only_yaml_reads(
+    fields: list[tuple[str, str, str]],
+) -> None:
+    def said(*more: str) -> FrontMatter:
+        found = read_front_matter(["---", *("".join(field) for field in fields), *more, "---"])
+        remarks = (re.sub(r" in line \d+", "", remark) for remark in found.remarks)
+        return replace(found, remarks=tuple(remarks))
+
+    assert said() == said("# read by YAML")

@@ -8,6 +8,7 @@ A block that YAML refuses still gives its simple `key: value` lines. Not here: w
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any
 
 import yaml
@@ -28,6 +29,14 @@ _REFUSALS = (
     yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError,
 )  # fmt: skip
 _MOST_DIGITS = 10**18
+# What most blocks are made of: lines that mean to YAML what they say, read at a tenth of its time.
+_WORDS = r"(?:[A-Za-z]|(?!0x)[0-9](?=[\w /.-]*[A-Za-z]{2}))[\w /.-]*"
+_EASY_LINE = re.compile(
+    rf"([A-Za-z_][\w-]{{0,40}}):(?: +(?:(?P<day>[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})|(?P<words>{_WORDS})"
+    rf'|"(?P<quoted>[ !#-\[\]-~\xa0-\u2027\u202a-\ud7ff]*)"|\[(?P<list>{_WORDS}(?:, *{_WORDS})*)\]))? *',
+    re.ASCII,
+)
+_NO_TEXT = frozenset(("yes", "no", "true", "false", "on", "off", "null", "y", "n"))
 _handler = YAMLHandler()
 
 
@@ -83,6 +92,9 @@ def _load(block: str, remarks: list[str]) -> Mapping[Any, Any]:
     if _DEPTH.search(block):
         remarks.append("front matter is nested too deeply, not read")
         return {}
+    easy = _easy_lines(block)
+    if easy is not None:
+        return easy
     try:
         loaded = _handler.load(block)
     except _REFUSALS as error:
@@ -93,6 +105,32 @@ def _load(block: str, remarks: list[str]) -> Mapping[Any, Any]:
     if loaded is not None:
         remarks.append("front matter is no list of fields")
     return {}
+
+
+def _easy_lines(block: str) -> dict[str, Any] | None:
+    """The fields of a block whose every line is easy, as YAML has them; None for any other."""
+    found: dict[str, Any] = {}
+    for line in block.split("\n"):
+        matched = _EASY_LINE.fullmatch(line)
+        if matched is None:
+            return None
+        value: Any = matched["quoted"]
+        texts = [matched[1]]
+        if matched["day"]:
+            try:
+                value = date.fromisoformat(matched["day"])
+            except ValueError:
+                return None
+        elif matched["words"]:
+            value = matched["words"].strip()
+            texts.append(value)
+        elif matched["list"]:
+            value = [text.strip() for text in matched["list"].split(",")]
+            texts.extend(value)
+        if not _NO_TEXT.isdisjoint(map(str.lower, texts)):
+            return None
+        found[matched[1]] = value
+    return found
 
 
 def _first_words(error: Exception) -> str:
@@ -114,6 +152,8 @@ def _simple_lines(block: str) -> dict[str, str]:
 
 def _repeated_keys(block: str) -> str:
     keys = [key.lower() for key in _TOP_KEY.findall(block)] if len(block) < 10_000 else []
+    if len(keys) == len(set(keys)):
+        return ""
     return ", ".join(sorted({key for key in keys if keys.count(key) > 1}))
 
 
