@@ -9,8 +9,8 @@ class Mosts(NamedTuple):
     """The most a section shows, whatever the budget up to 8,000 tokens allows."""
 
     open_items: int = 25
-    actions: int = 10
-    decisions: int = 12
+    actions: int = 6
+    decisions: int = 10
     facts: int = 12
     rhythm: int = 10
     contact: int = 6
@@ -23,7 +23,7 @@ class Mosts(NamedTuple):
     recent: int = 8
     recent_tokens: int = 100
     undated_status_tokens: int = 300
-    newest_tokens: int = 700
+    newest_tokens: int = 620
     newest_tokens_without_status: int = 1_400
     newest_tokens_beside_long_status: int = 400
 
