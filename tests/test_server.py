@@ -3,6 +3,7 @@
 import re
 import shutil
 from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import tiktoken
 from click.testing import CliRunner
 from inline_snapshot import external_file
 from mcp.client import Client
+from mcp.client.client import ConnectMode
 from mcp_types import TextResourceContents, Tool
 
 from workingset_mcp.cli import main
@@ -274,6 +276,33 @@ async def test_clients_that_cut_answers_get_answers_they_let_through(
         full = await text_of(client, "query_full_context", branch="acme")
     assert len(text.encode()) <= most_bytes
     assert len(full.encode()) <= most_bytes
+
+
+@pytest.mark.parametrize("era", ["auto", "legacy"])
+async def test_a_call_that_waits_for_the_first_build_tells_how_far_it_is(
+    vault: Path, tmp_path: Path, era: ConnectMode
+) -> None:
+    heard: list[str] = []
+    with (
+        closing(Workspace(vault, load_settings(vault, {"index_dir": str(tmp_path)}))) as elsewhere,
+        closing(Workspace(vault, load_settings(vault, {"index_dir": str(tmp_path)}))) as here,
+        ExitStack() as turn,
+    ):
+        assert turn.enter_context(elsewhere.index.build_turn())  # nobody else builds meanwhile
+
+        async def hear(progress: float, total: float | None, message: str | None) -> None:
+            heard.append(message or "")
+            turn.close()
+
+        async with Client(build_server(here, follow=False), mode=era) as client:
+            result = await client.call_tool("get_brief", {}, progress_callback=hear)
+            refused = await client.call_tool(
+                "get_brief", {"branch": "nope"}, progress_callback=hear
+            )
+    assert heard
+    assert heard[0].startswith("indexing 0 of ")
+    assert "cust/acme" in getattr(result.content[0], "text", "")
+    assert refused.is_error
 
 
 async def test_the_brief_of_the_root_has_an_address_that_no_client_shortens(client: Client) -> None:

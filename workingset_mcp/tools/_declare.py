@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import anyio
 from anyio.from_thread import check_cancelled
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
@@ -22,8 +23,10 @@ from rapidfuzz import process
 from workingset_mcp.answer import Limits
 from workingset_mcp.caller import asking
 from workingset_mcp.errors import WorkingsetError
+from workingset_mcp.freshness import Freshness
 from workingset_mcp.workspace import Workspace
 
+PROGRESS_SECONDS = 0.2
 READ_ONLY = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 
 # What clients let through of one answer, by a part of the name they give themselves.
@@ -110,7 +113,7 @@ class _StrictTool(Tool):
         self, arguments: dict[str, Any], context: Context[Any], convert_result: bool = False
     ) -> Any:
         try:
-            return await super().run(arguments, context, convert_result)
+            return await self._run_told(arguments, context, convert_result)
         except ToolError as error:
             cause = error.__cause__
             if isinstance(cause, ValidationError):
@@ -118,6 +121,36 @@ class _StrictTool(Tool):
             if isinstance(cause, ToolError):
                 raise ToolError(str(cause)) from cause.__cause__
             raise
+
+    async def _run_told(
+        self, arguments: dict[str, Any], context: Context[Any], convert: bool
+    ) -> Any:
+        """Run; while the first index is built, tell a caller who gave a token how far it is."""
+        freshness: Freshness = context.request_context.lifespan_context.freshness
+        if freshness.built.is_set():
+            return await super().run(arguments, context, convert)
+        refused: ToolError | None = None
+        answer: Any = None
+        async with anyio.create_task_group() as group:  # would wrap what is raised inside
+            group.start_soon(_tell_progress, context, freshness)
+            try:
+                answer = await super().run(arguments, context, convert)
+            except ToolError as error:
+                refused = error
+            group.cancel_scope.cancel()
+        if refused:
+            raise refused
+        return answer
+
+
+async def _tell_progress(context: Context[Any], freshness: Freshness) -> None:
+    told = -1
+    while not freshness.built.is_set():
+        state = freshness.state
+        if state.done > told:
+            told = state.done
+            await context.report_progress(told, state.total or None, str(state))
+        await anyio.sleep(PROGRESS_SECONDS)
 
 
 def _sentence(error: ValidationError, names: list[str]) -> str:
