@@ -105,7 +105,7 @@ def as_page(rows: Sequence[Measured], vault: str, overhead_tokens: int = 0) -> s
     )
 
 
-_WIDTH, _HEIGHT, _LEFT, _BOTTOM = 860, 420, 64, 48
+_WIDTH, _HEIGHT, _LEFT, _RIGHT, _BOTTOM = 860, 420, 64, 40, 48  # room for half a label each side
 
 
 def _plot(rows: Sequence[Measured]) -> str:
@@ -118,7 +118,7 @@ def _plot(rows: Sequence[Measured]) -> str:
     top = max(4.0, 1.1 * max(row.reduction for row in rows))
 
     def across(tokens: float) -> float:
-        return _LEFT + (math.log10(tokens) - first) / (last - first) * (_WIDTH - _LEFT - 24)
+        return _LEFT + (math.log10(tokens) - first) / (last - first) * (_WIDTH - _LEFT - _RIGHT)
 
     def up(reduction: float) -> float:
         return _HEIGHT - _BOTTOM - reduction / top * (_HEIGHT - _BOTTOM - 20)
@@ -135,7 +135,7 @@ def _plot(rows: Sequence[Measured]) -> str:
     for number in range(int(top / step) + 1):
         y = up(number * step)
         parts.append(
-            f'<line class="grid" x1="{_LEFT}" y1="{y:.1f}" x2="{_WIDTH - 24}" y2="{y:.1f}"/>'
+            f'<line class="grid" x1="{_LEFT}" y1="{y:.1f}" x2="{_WIDTH - _RIGHT}" y2="{y:.1f}"/>'
             f'<text x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{number * step:g}×</text>'
         )
     for row in rows:
@@ -147,6 +147,7 @@ def _plot(rows: Sequence[Measured]) -> str:
         )
     label = (
         f'<text x="{_WIDTH / 2}" y="{_HEIGHT - 8}" text-anchor="middle">source tokens (log)</text>'
+        f'<text x="{_LEFT - 8}" y="12" text-anchor="end">reduction</text>'
     )
     return (
         f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="reduction by branch">'
