@@ -117,7 +117,7 @@ def outline_of(text: str) -> Outline:
     """Read the structure of a text (without a BOM)."""
     lines = split_lines(text)
     flat = "\n".join(lines)
-    starts = list(accumulate((len(line) + 1 for line in lines[:-1]), initial=0)) if lines else []
+    starts = list(accumulate([len(line) + 1 for line in lines[:-1]], initial=0)) if lines else []
     outline = Outline(lines, flat, starts, bytearray(len(lines)))
     if not lines:
         return outline
@@ -150,7 +150,7 @@ def _read_blocks(outline: Outline) -> None:
         return
     data, starts = flat.encode("utf-8", "replace"), outline.starts
     if len(data) > len(flat):
-        starts = [0, *accumulate(len(line) + 1 for line in data.split(b"\n")[:-1])]
+        starts = [0, *accumulate([len(line) + 1 for line in data.split(b"\n")[:-1]])]
     body, base = flat[outline.starts[skip] :], starts[skip]
     lists = nesting = 0
     events: Iterator[tuple[Any, Any]] = pyromark.events_with_range(body, options=_OPTIONS)

@@ -5,7 +5,7 @@ from array import array
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from workingset_mcp.markdown import LINE_END, Heading, Kind, Outline
+from workingset_mcp.markdown import LINE_END, Kind, Outline
 
 MOST_SECTION_CHARACTERS = 2_400
 _BREAK = re.compile(r"[ \t]*$|[-*+] |\d{1,9}[.)] |#{1,6} ")
@@ -33,14 +33,17 @@ def sections_of(text: str, outline: Outline) -> list[Section]:
         return []
     offsets = outline.starts if "\r" not in text else _raw_starts(text, len(outline.lines))
     bounds: list[tuple[int, int, tuple[str, ...]]] = []
-    stack: list[Heading] = []
+    levels: list[int] = []
+    texts: list[str] = []
     if not outline.headings or outline.headings[0].line > 1:
         bounds.append((1, 0, ()))
     for heading in outline.headings:
-        while stack and stack[-1].level >= heading.level:
-            stack.pop()
-        stack.append(heading)
-        bounds.append((heading.line, heading.level, tuple(h.text for h in stack)))
+        while levels and levels[-1] >= heading.level:
+            levels.pop()
+            texts.pop()
+        levels.append(heading.level)
+        texts.append(heading.text)
+        bounds.append((heading.line, heading.level, tuple(texts)))
     found: list[Section] = []
     offsets = [*offsets, len(text)]
     skip_end = offsets[outline.front_matter_lines]

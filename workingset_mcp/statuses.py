@@ -86,7 +86,8 @@ def best_date(dates: Iterable[FoundDate]) -> FoundDate | None:
 @lru_cache(maxsize=4096)
 def date_of_heading(text: str, year: int | None = None, order: Order | None = None) -> str:
     """The date a heading names, ISO, as much as is known; empty when none. Notes share headings."""
-    found = best_date(find_dates(text, year=year, order=order))
+    dates = find_dates(text, year=year, order=order)
+    found = best_date(dates) if dates else None
     return found.value if found else ""
 
 

@@ -74,17 +74,16 @@ def insert_notes(writer: sqlite3.Connection, added: Sequence[Parsed]) -> None:
         )  # fmt: skip
         for ordinal, section in enumerate(note.sections):
             section_id += 1
-            headings = [" ".join(heading.split("\n")) for heading in section.headings]
             date = section_date(section.headings)
             sections.append(
                 (
                     section_id, note_id, ordinal, section.first_line, section.last_line, section.level,
-                    int(section.opens), "\n".join(headings), date, section.skip, section.text,
+                    int(section.opens), "\n".join(section.headings), date, section.skip, section.text,
                 )
             )  # fmt: skip
             columns = search_columns(
                 path=note.path, title=note.title, aliases=aliases, tags=tags, note_date=note.date,
-                headings=headings, date=date, text=section.text[section.skip :],
+                headings=section.headings, date=date, text=section.text[section.skip :],
             )  # fmt: skip
             searchable.append((section_id, *columns))
         items.extend(
