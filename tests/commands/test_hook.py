@@ -7,6 +7,7 @@ client would read it: one JSON object of its shape, whole, under its cap.
 import json
 import os
 import re
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -1063,6 +1064,24 @@ def test_a_hook_costs_few_times_what_its_smallest_import_does(
     ]
     command += ["--index-dir", str(root.parent / "index")]
     assert cpu_seconds(command, payload("claude", root / TERN)) < TIMES_ALLOWED * least
+
+
+@pytest.mark.process
+def test_an_index_that_another_process_writes_to_is_not_waited_for(
+    make_vault: MakeVault, open_vault: OpenVault
+) -> None:
+    root = make_vault(NOTES + OVERRIDE)
+    open_vault(root).close()
+    write_vault(root, "=== cust/tern/2026-06-15.md\n- [ ] Urgent: paint the crane\n")
+    [file] = (root.parent / "index").rglob("index.sqlite3")
+    writer = sqlite3.connect(file, isolation_level=None)
+    writer.execute("BEGIN IMMEDIATE")
+    done = started("session-start", root, said=payload("claude", root / TERN), timeout=20)
+    writer.close()
+    assert (done.returncode, done.stderr) == (0, b"")
+    text = read_context("claude", done.stdout)
+    assert "paint the crane" in text
+    assert RULE in text
 
 
 @pytest.mark.process

@@ -6,9 +6,11 @@ into memory. Not here: what is injected (`hook`).
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from workingset_mcp.dates import date_of_path
@@ -22,6 +24,7 @@ from workingset_mcp.vault import Fingerprint, Vault
 from workingset_mcp.words import FIRST_NOTES
 
 MOST_BYTES_READ = 150_000  # of notes that no index knows: less than 0.1 s
+INDEX_SECONDS = 1.0  # an index that another process keeps for longer is left aside
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +90,16 @@ def opened_for_hook(
 
     No index is ever made on disk for a hook. `whole`: every note, however long it takes.
     """
-    workspace = _with_index(root, settings, branch)
+    found: list[Opened | None] = []
+
+    def open_index() -> None:
+        with suppress(Exception):  # whatever ails an index, the notes can be read without it
+            found.append(_with_index(root, settings, branch))
+
+    worker = Thread(target=open_index, daemon=True)
+    worker.start()
+    worker.join(INDEX_SECONDS)
+    workspace = found[0] if found else None
     if workspace is None:
         workspace = Opened(root, settings, in_memory=True)
         if branch:
