@@ -234,7 +234,9 @@ class Freshness:
 
     def _known_of(self, branch: str | None, view: Snapshot | None = None) -> dict[str, Known]:
         with self._lock:
-            return dict(self._known.of(branch, view))
+            known = dict(self._known.of(branch, view))
+            self._tell_listeners(self._known.news())  # what another process read first
+        return known
 
     def _mark_built(self) -> None:
         if not self.built.is_set():
