@@ -377,6 +377,8 @@ UNDER_HEADINGS = [
     ("not nested actions", "## Action items\n- one\n  - how\n", [(2, "action", "one")]),
     ("not those nested by a tab", "## Action items\n- one\n\t- how\n", [(2, "action", "one")]),
     ("no action heading", "## Actionscript\n- one\n", []),
+    ("how to decide", "# Decision making guide\n\nHow we decide.\n", []),
+    ("a template", "## Decision template\n- one\n", []),
     ("a sentence", "## Next steps in the life of a long and winding river of words\n- one\n", []),
 ]
 
@@ -559,6 +561,26 @@ def test_standing_lines_are_items_of_undated_notes_only(line: str, kind: str) ->
     assert kind not in {item.kind for item in items_of(text, "2026-06-16.md")}
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Please be kind to everybody who has come along with you to the meeting, and you\nmust be on time.\n",
+        "- Be kind to everybody\n  who must be heard.\n",
+        "(teams:must-read)=\n",
+        ":::{admonition} You must read this\n",
+    ],
+    ids=["wrapped", "wrapped in a list", "target", "directive"],
+)
+def test_what_says_nothing_alone_is_no_standing_line(text: str) -> None:
+    found = items_of(f"# Handbook\n\n{text}", "handbook.md")
+    assert not {"rule", "rhythm", "contact"} & {item.kind for item in found}
+
+
+def test_a_list_in_lower_case_is_standing() -> None:
+    found = items_of("# Handbook\n\n- two people must review\n- you must be on time\n", "h.md")
+    assert [item.line for item in found if item.kind == "rule"] == [3, 4]
+
+
 # -- status blocks ---------------------------------------------------------------------------------
 
 STATUSES = [
@@ -567,6 +589,7 @@ STATUSES = [
     ("STATUS", "", ""),
     ("status:", "", ""),
     ("Status: green", "", ""),
+    ("Weekly status Jun 16, 2026", "2026-06-16", ""),
     ("STATUS (2026-06-16)", "2026-06-16", ""),
     ("STATUS (2026-06-16 · 11:18 ET)", "2026-06-16", "11:18"),
     ("STATUS 2026-06-16", "2026-06-16", ""),
@@ -626,6 +649,8 @@ TOPICS = [
     "Standards",
     "Statute of limitations",
     "The latest status",
+    "Status update templates",
+    "Status report format",
     "Latest news",
     "2026-06-16 Status",
     "現状維持",

@@ -46,7 +46,8 @@ class Patterns:
             re.IGNORECASE,
         )
         self.status = re.compile(
-            rf"^(?:\d\ufe0f?\u20e3|[\W_ℹ])*(?:(?:current|latest|aktueller|derzeitiger)[ \t]+)?"
+            rf"^(?:\d\ufe0f?\u20e3|[\W_ℹ])*"
+            r"(?:(?:current|latest|weekly|monthly|aktueller|derzeitiger)[ \t]+)?"
             rf"(?:{any_of(status_words)})(?P<rest>(?![^\W\d_])(?![-'’]\w).*)$",
             re.IGNORECASE | re.DOTALL,
         )
@@ -54,7 +55,9 @@ class Patterns:
             rf"^\W*(?:{any_of(action_headings)})(?!\w)[^.]{{0,40}}$", re.IGNORECASE
         )
         self._decision_heading = re.compile(
-            rf"^\W*(?:{any_of(decision_headings)})(?!\w).{{0,20}}$", re.IGNORECASE
+            rf"^\W*(?:{any_of(decision_headings)})(?!\w)(?![ -](?:making|process|guide|template))"
+            r".{0,20}$",
+            re.IGNORECASE,
         )
         self.kind_under = lru_cache(maxsize=4096)(self._kind_under)
 

@@ -17,6 +17,7 @@ from workingset_mcp.words import (
 )
 
 MOST_LINE_CHARACTERS = 1_200
+_MARKUP = re.compile(r"\([\w:.-]+\)=$|:::")  # targets and directives of documentation tools
 _LEAD = re.compile(r"^[^\[(<!:%$|>#=\-*_`~\d][^|]*$")
 
 
@@ -30,11 +31,20 @@ def standing_of(outline: Outline) -> Iterator[Item]:
         text = raw.strip()
         if len(text) < 8 or not LETTERS.search(text) or text.endswith("?"):
             continue
+        if _MARKUP.match(text) or _goes_on(outline, number, text):
+            continue
         standing = _standing_kind(outline, number, text, kind)
         is_lead = lead_wanted and kind == Kind.TEXT and _LEAD.match(text) and len(text) >= 30
         lead_wanted = lead_wanted and not is_lead and number not in outline.item_depth
         if standing or is_lead:
             yield Item(number, standing or "lead", without_comment(bare_line(raw)))
+
+
+def _goes_on(outline: Outline, number: int, text: str) -> bool:
+    """Whether a line is the later part of a sentence that was wrapped: alone it says nothing."""
+    if not text[0].islower() or number in outline.item_depth or number < 2:
+        return False
+    return outline.kinds[number - 2] == Kind.TEXT and bool(outline.lines[number - 2].strip())
 
 
 def _standing_kind(outline: Outline, number: int, text: str, kind: int) -> str:

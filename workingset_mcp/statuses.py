@@ -11,7 +11,9 @@ from workingset_mcp.markdown import Heading, Outline
 from workingset_mcp.patterns import patterns_for
 from workingset_mcp.settings import Settings
 
-_UPDATE = re.compile(r"(?:update|report|as of|per|vom|au|del)\b", re.IGNORECASE)
+_UPDATE = re.compile(
+    r"(?:update|report|as of|per|vom|au|del)\b(?!\s+(?:template|format|guide))", re.IGNORECASE
+)
 _WEEKDAY = re.compile(
     r"(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?\b[,.]?[ \t]+", re.IGNORECASE
 )

@@ -12,13 +12,15 @@ from pathlib import Path
 
 import platformdirs
 
+from workingset_mcp import __version__
+
 UNUSED_DAYS = 60
 FILE_NAME = "index.sqlite3"
 BUILD_TURN_NAME = "build-turn.sqlite3"
 SCHEMA = files("workingset_mcp.index").joinpath("schema.sql").read_text(encoding="utf-8")
-_CODE = "2"  # raise when what goes into the tables changes without the schema changing
+_CODE = "3"  # raise when what goes into the tables changes within one release and one schema
 SCHEMA_VERSION = hashlib.sha256(
-    f"{SCHEMA}{_CODE}{unicodedata.unidata_version}".encode()
+    f"{SCHEMA}{__version__}{_CODE}{unicodedata.unidata_version}".encode()
 ).hexdigest()[:12]
 
 
