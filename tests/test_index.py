@@ -547,6 +547,8 @@ LOST: dict[str, Callable[[Path], object]] = {
     "another file in its place": lambda file: shutil.copy(file, file.with_name("copy")).replace(
         file
     ),
+    "cut in half": lambda file: os.truncate(file, file.stat().st_size // 2),
+    "cut to nothing": lambda file: os.truncate(file, 0),
     "tables dropped": run_sql("DROP TABLE note"),
     "rubbish over most of it": lambda file: scribble(file, file.stat().st_size // 20),
     "rubbish over all of it": lambda file: scribble(file, 0),
@@ -825,3 +827,27 @@ def test_merging_the_word_index_never_waits_for_a_reader(tmp_path: Path) -> None
             started = time.monotonic()
             index.settle()  # a reader that then saves counts would wait for it in turn
             assert time.monotonic() - started < 2
+
+
+# -- a first build merges once -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("complete", [False, True])
+def test_words_are_merged_bit_by_bit_only_once_an_index_is_complete(
+    tmp_path: Path, complete: bool
+) -> None:
+    with closing(Index(tmp_path)) as index:
+        index.mark_complete(complete=complete)
+        for number in range(12):
+            words = " ".join(f"w{number}x{word}" for word in range(9_000))
+            index.apply([parsed(f"{number}.md", words)])
+        assert (count_in(index, "count(DISTINCT segid) FROM fts_idx") < 12) == complete
+        index.settle()
+        assert count_in(index, "count(DISTINCT segid) FROM fts_idx") == 1
+        assert count_in(index, "freelist_count FROM pragma_freelist_count") == 0
+
+
+def count_in(index: Index, what: str) -> int:
+    assert index.file is not None
+    with closing(sqlite3.connect(index.file)) as connection:
+        return int(connection.execute(f"SELECT {what}").fetchone()[0])

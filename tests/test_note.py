@@ -2,6 +2,7 @@
 
 import codecs
 import re
+import sys
 import time
 
 import pytest
@@ -9,6 +10,7 @@ from conftest import OpenVault
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from workingset_mcp.lines import bare_line, folded, folded_lines
 from workingset_mcp.note import Note, Remark, Unit, decode, parse_note
 from workingset_mcp.settings import Settings
 
@@ -620,3 +622,17 @@ def test_a_run_of_blanks_costs_its_length_not_its_square(text: str) -> None:
     started = time.process_time()
     note_of(text)
     assert time.process_time() - started < 0.3
+
+
+# -- lines that say the same -------------------------------------------------------------------------
+
+
+def test_every_blank_and_sign_of_emphasis_folds_alike() -> None:
+    blanks = [sign for sign in map(chr, range(sys.maxunicode + 1)) if sign.isspace()]
+    for sign in [*blanks, *"*_`"]:
+        assert folded(f"{sign}Ä{sign}{sign} B{sign}") == "ä b"
+
+
+@given(st.lists(st.text("aÄ *_`->[x]1.\t\u3000\x1c", max_size=8), min_size=1, max_size=6))
+def test_lines_fold_together_as_they_fold_alone(lines: list[str]) -> None:
+    assert folded_lines(lines) == [folded(bare_line(line)) for line in lines]
