@@ -15,7 +15,11 @@ BUSY_SECONDS = 30.0
 
 
 def connected(file: Path | None) -> sqlite3.Connection:
-    """A connection to a file, or to a new database in memory, for any thread. Raises sqlite3.Error."""
+    """A connection to a file, or to a new database in memory, for any thread. Raises sqlite3.Error.
+
+    The file is never mapped into memory: it may be cut while it is read, and a process that touches a
+    page that is gone is ended by the system.
+    """
     connection = sqlite3.connect(
         str(file or ":memory:"),
         timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False,
@@ -29,7 +33,6 @@ def connected(file: Path | None) -> sqlite3.Connection:
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("PRAGMA temp_store = MEMORY")
     connection.execute("PRAGMA cache_size = -16000")
-    connection.execute("PRAGMA mmap_size = 268435456")
     return connection
 
 
