@@ -209,7 +209,12 @@ def test_rows_come_back_in_order_and_by_branch(index: Index) -> None:
     with index.snapshot() as snapshot:
         assert snapshot.paths() == ["x/a.md", "x/b.md", "y/c.md"]
         assert sorted(snapshot.known("y")) == ["y/brief.md", "y/c.md"]
-        assert snapshot.branches() == [BranchRow("x", 2, 2, "2026-06-16"), BranchRow("y", 1, 0, "")]
+        sizes = {note.path: note.size for note in snapshot.notes()}
+        x = sizes["x/a.md"] + sizes["x/b.md"]
+        assert snapshot.branches() == [
+            BranchRow("x", 2, 2, "2026-06-16", "x/a.md", x),
+            BranchRow("y", 1, 0, "", "", sizes["y/c.md"]),
+        ]
         assert snapshot.branch_names() == ["x", "y"]
         assert [note.path for note in snapshot.notes("x")] == ["x/a.md", "x/b.md"]
         assert [row.item.text for row in snapshot.items(["task"])] == ["alpha", "done", "beta"]

@@ -60,18 +60,10 @@ def overview_lines(snapshot: Snapshot) -> list[BranchLine]:
         if row.note.kind == "note" and not row.note.template:
             known = statuses.get(row.note.branch, ("", ""))
             statuses[row.note.branch] = max(known, (row.status.date, row.status.heading))
-    newest: dict[str, NoteRow] = {}
-    tokens: dict[str, int] = {}
-    for note in snapshot.notes():
-        tokens[note.branch] = tokens.get(note.branch, 0) + note.size // 4
-        best = newest.get(note.branch)
-        if note.date and (best is None or note.date > best.date):
-            newest[note.branch] = note
     return [
         BranchLine(
-            row.branch, row.notes, tokens.get(row.branch, 0), row.open_items,
-            *statuses.get(row.branch, ("", "")), row.newest_date,
-            newest[row.branch].path if row.branch in newest else "",
+            row.branch, row.notes, row.size // 4, row.open_items,
+            *statuses.get(row.branch, ("", "")), row.newest_date, row.newest_path,
         )
         for row in snapshot.branches()
     ]  # fmt: skip

@@ -110,6 +110,8 @@ class BranchRow(NamedTuple):
     notes: int
     open_items: int
     newest_date: str
+    newest_path: str  # of the last of the notes with that date, by path; empty when none is dated
+    size: int  # bytes of its notes
 
 
 class SearchColumns(NamedTuple):

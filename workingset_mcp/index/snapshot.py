@@ -75,10 +75,15 @@ class Snapshot:
             )
         )
         rows = self._all(
-            "SELECT branch, count(*), max(date) FROM note WHERE kind != 'brief'"
-            " GROUP BY branch ORDER BY branch"
+            "SELECT branch, count(*), max(date || '\n' || path), sum(size) FROM note"
+            " WHERE kind != 'brief' GROUP BY branch ORDER BY branch"
         )
-        return [BranchRow(row[0], row[1], open_items.get(row[0], 0), row[2]) for row in rows]
+        found = []
+        for branch, notes, newest, size in rows:
+            date, _, path = newest.partition("\n")
+            open_here = open_items.get(branch, 0)
+            found.append(BranchRow(branch, notes, open_here, date, path if date else "", size))
+        return found
 
     def branch_times(self) -> list[tuple[str, int]]:
         """Branches by name with the newest file time of their notes, in nanoseconds."""
