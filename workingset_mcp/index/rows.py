@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import add
 from typing import NamedTuple
 
 from workingset_mcp.dates import date_words
@@ -177,5 +178,6 @@ def bigrams(text: str) -> str:
     """
     pairs: list[str] = []
     for run in CJK_RUN.findall(text):
-        pairs.extend(run[at : at + 2] for at in range(len(run)))
+        pairs.extend(map(add, run, run[1:]))
+        pairs.append(run[-1])
     return " ".join(pairs)
