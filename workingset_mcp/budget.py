@@ -1,6 +1,6 @@
 """Tokens: exact counts with the o200k_base table that the package carries, and taking what fits.
 
-Nothing is ever downloaded. The table loads once, on the first count (about 0.4 s); `warm` loads it
+Nothing is ever downloaded. The table loads once, on the first count (about 0.3 s); `warm` loads it
 in a thread so that a server never waits for it. Not here: what a brief or a search puts first.
 """
 
@@ -9,6 +9,7 @@ import re
 import threading
 from collections.abc import Sequence
 from functools import cache, lru_cache
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -122,16 +123,20 @@ def _encoder() -> "Encoding":
 
 @cache
 def _load() -> "Encoding":
-    # On first use, for commands that never count: 0.1 s.
-    import gzip
-    from binascii import a2b_base64
+    from tiktoken import Encoding  # on first use, for commands that never count: 0.1 s
+
+    return Encoding(
+        name="o200k_base", pat_str=_PATTERN, mergeable_ranks=_ranks(), special_tokens={}
+    )
+
+
+def _ranks() -> dict[bytes, int]:
+    """The published table: how many tokens (four bytes), the length of each, then all in order."""
+    import gzip  # as above
     from importlib.resources import files
 
-    from tiktoken import Encoding
-
-    packed = files("workingset_mcp").joinpath("data/o200k_base.tiktoken.gz").read_bytes()
-    ranks: dict[bytes, int] = {}
-    for line in gzip.decompress(packed).splitlines():
-        token, _, rank = line.partition(b" ")
-        ranks[a2b_base64(token)] = int(rank)
-    return Encoding(name="o200k_base", pat_str=_PATTERN, mergeable_ranks=ranks, special_tokens={})
+    packed = files("workingset_mcp").joinpath("data/o200k_base.ranks.gz").read_bytes()
+    table = gzip.decompress(packed)
+    number = int.from_bytes(table[:4], "big")
+    ends = list(accumulate(table[4 : 4 + number], initial=4 + number))
+    return {table[start:end]: rank for rank, (start, end) in enumerate(pairwise(ends))}
