@@ -80,19 +80,21 @@ class Follower:
         while True:
             polling = freshness.watcher == "polling"
             await anyio.sleep(self.poll_seconds if polling else self.sweep_seconds)
-            if freshness.watcher == "events" and await self._missed_something():
+            if await self._missed_something():
                 _log.warning("edits came without events: polling every %s s", self.poll_seconds)
                 freshness.watcher = "polling"
             await self._refresh({None})
 
     async def _missed_something(self) -> bool:
-        """Whether the disk differs, and still does when events of it must have come."""
+        """Whether events come, and the disk still differs when some of it must have come."""
         for wait in (self.poll_seconds, 0):
+            if self.freshness.watcher != "events":
+                return False
             with suppress(WorkingsetError):
                 if await anyio.to_thread.run_sync(self.freshness.is_current):
                     return False
             await anyio.sleep(wait)
-        return True
+        return self.freshness.watcher == "events"
 
     async def _refresh(self, scopes: set[str | None]) -> None:
         """Refresh these; the whole vault first of all, where it was never indexed whole."""
