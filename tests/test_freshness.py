@@ -914,7 +914,7 @@ async def test_where_an_edit_brings_no_event_a_sweep_finds_it_and_polling_begins
 
         def edited_until_polling() -> bool:
             write(root / CALL, f"walrus {next(numbers)}\n")  # a sweep may be looking just now
-            return workspace.status()["watcher"] == "polling"
+            return workspace.freshness.watcher == "polling"
 
         await until(edited_until_polling)
         before = workspace.status()["generation"]

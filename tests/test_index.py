@@ -546,12 +546,12 @@ def answer_after_edit(workspace: Workspace, word: str) -> str:
 
 LOST: dict[str, Callable[[Path], object]] = {
     "file removed": lambda file: file.unlink(),
-    "every file removed": lambda file: [part.unlink() for part in parts_of(file)],
+    "every file removed": lambda file: list(map(Path.unlink, parts_of(file))),
     "folder removed": lambda file: shutil.rmtree(file.parent),
     "folder renamed": lambda file: file.parent.rename(file.parent.with_name("elsewhere")),
-    "another file in its place": lambda file: shutil.copy(file, file.with_name("copy")).replace(
-        file
-    ),
+    "another file in its place": lambda file: Path(
+        shutil.copy(file, file.with_name("copy"))
+    ).replace(file),
     "cut in half": lambda file: os.truncate(file, file.stat().st_size // 2),
     "cut to nothing": lambda file: os.truncate(file, 0),
     "tables dropped": run_sql("DROP TABLE note"),
