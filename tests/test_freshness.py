@@ -913,7 +913,7 @@ async def test_where_an_edit_brings_no_event_a_sweep_finds_it_and_polling_begins
         await until(lambda: workspace.freshness.watcher == "events")
 
         def edited_until_polling() -> bool:
-            write(root / CALL, f"walrus {next(numbers)}\n")  # a sweep may be looking just now
+            write(root / f"n{next(numbers)}.md", "walrus\n")  # a sweep may be looking just now
             return workspace.freshness.watcher == "polling"
 
         await until(edited_until_polling)
@@ -923,6 +923,33 @@ async def test_where_an_edit_brings_no_event_a_sweep_finds_it_and_polling_begins
         group.cancel_scope.cancel()
     workspace.freshness.refresh()
     assert contents_of(workspace) == contents_of_fresh(root)
+
+
+@pytest.mark.anyio
+async def test_a_vault_that_is_edited_all_the_while_is_not_taken_for_one_without_events(
+    open_vault: OpenVault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = open_vault(VAULT)
+    root, freshness, numbers = workspace.vault.root, workspace.freshness, itertools.count(1)
+    differing = freshness.differing
+    looks: list[dict[str, Fingerprint | None]] = []
+
+    def edited_before_each_look() -> dict[str, Fingerprint | None]:
+        write(root / CALL, "walrus\n" * next(numbers))
+        looks.append(differing())
+        return looks[-1]
+
+    monkeypatch.setattr(freshness, "differing", edited_before_each_look)
+    feed = Feed([])
+    follower = Follower(
+        freshness, source=feed(lambda: None), sweep_seconds=0.001, poll_seconds=0.001
+    )
+    async with anyio.create_task_group() as group:
+        group.start_soon(follower.run)
+        await until(lambda: len(looks) >= 6)
+        assert all(looks)
+        assert freshness.watcher == "events"
+        group.cancel_scope.cancel()
 
 
 @pytest.mark.anyio

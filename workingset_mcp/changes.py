@@ -20,8 +20,13 @@ class Changes:
     removed: tuple[str, ...] = ()
     doubtful: tuple[str, ...] = ()
 
+    @property
+    def sure(self) -> tuple[str, ...]:
+        """Files that are there and not as the index has them."""
+        return self.added + self.modified
+
     def __bool__(self) -> bool:
-        return bool(self.added or self.modified or self.removed or self.doubtful)
+        return bool(self.sure or self.removed or self.doubtful)
 
 
 def plan_changes(

@@ -17,6 +17,7 @@ import anyio.to_thread
 from watchfiles import Change, awatch
 
 from workingset_mcp.errors import IndexDamaged, WorkingsetError
+from workingset_mcp.files import Fingerprint
 from workingset_mcp.freshness import Freshness
 from workingset_mcp.ignoring import LEFT_OUT_FOLDERS
 
@@ -86,15 +87,15 @@ class Follower:
             await self._refresh({None})
 
     async def _missed_something(self) -> bool:
-        """Whether events come, and the disk still differs when some of it must have come."""
-        for wait in (self.poll_seconds, 0):
-            if self.freshness.watcher != "events":
-                return False
-            with suppress(WorkingsetError):
-                if await anyio.to_thread.run_sync(self.freshness.is_current):
-                    return False
-            await anyio.sleep(wait)
-        return self.freshness.watcher == "events"
+        """Whether events come, and a file differs as it did when an event of it should have come."""
+        freshness, found = self.freshness, list[dict[str, Fingerprint | None]]()
+        with suppress(WorkingsetError):
+            while freshness.watcher == "events":
+                found.append(await anyio.to_thread.run_sync(freshness.differing))
+                if not found[-1] or len(found) == 2:
+                    break
+                await anyio.sleep(self.poll_seconds)
+        return len(found) == 2 and bool(found[0].items() & found[1].items())
 
     async def _refresh(self, scopes: set[str | None]) -> None:
         """Refresh these; the whole vault first of all, where it was never indexed whole."""

@@ -109,11 +109,18 @@ class Freshness:
             known = self._known_of(branch, snapshot)
             disk = self.vault.walk(branch).files
         changes = plan_changes(disk, known, self._doubts.settled)
-        if changes.added or changes.modified or changes.removed:
+        if changes.sure or changes.removed:
             if paths is None:
                 self._looks[branch] = disk
             return False
         return all(self._reads_the_same(path, disk[path], known[path]) for path in changes.doubtful)
+
+    def differing(self) -> dict[str, Fingerprint | None]:
+        """Files that differ from what the index has of them, as they are now; None: gone."""
+        known = self._known_of(None)
+        disk = self.vault.walk().files
+        changes = plan_changes(disk, known, self._doubts.settled)
+        return {path: disk.get(path) for path in (*changes.sure, *changes.removed)}
 
     def refresh_paths(self, paths: Iterable[str]) -> bool:
         """Make the index equal to the disk for these paths. True when anything differed.
