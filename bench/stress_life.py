@@ -107,19 +107,16 @@ class Ends:
         self.codes.setdefault(what, Counter())[str(code)] += 1
         self.wrong += seconds > MOST_SECONDS
 
-    def show(self) -> None:
-        """Print p50 and the longest of each kind."""
+    def show(self, what: str) -> None:
+        """Print p50 and the longest of a kind."""
+        ordered = sorted(self.seconds[what])
+        late = sum(one > MOST_SECONDS for one in ordered)
+        codes = ", ".join(f"{code} × {count}" for code, count in self.codes[what].items())
         print(
-            f"{'ended by':<44} {'n':>4} {'p50 s':>7} {'longest s':>10} {'over 2 s':>9}  exit codes"
+            f"{what:<48} {len(ordered):>4} {ordered[len(ordered) // 2]:>7.2f}"
+            f" {ordered[-1]:>10.2f} {late:>9}  {codes}",
+            flush=True,
         )
-        for what, seconds in self.seconds.items():
-            ordered = sorted(seconds)
-            late = sum(one > MOST_SECONDS for one in ordered)
-            codes = ", ".join(f"{code} × {count}" for code, count in self.codes[what].items())
-            print(
-                f"{what:<44} {len(ordered):>4} {ordered[len(ordered) // 2]:>7.2f}"
-                f" {ordered[-1]:>10.2f} {late:>9}  {codes}"
-            )
 
 
 # -- ends ------------------------------------------------------------------------------------------
@@ -382,10 +379,13 @@ def main() -> None:
             wrong = look(bench)
             wrong_bytes += len(wrong)
             print(f"{name:<52} {len(wrong)} wrong", *wrong, sep="\n   ", flush=True)
+        print(
+            f"{'ended by':<48} {'n':>4} {'p50 s':>7} {'longest s':>10} {'over 2 s':>9}  exit codes"
+        )
         for name, end in ENDS.items():
             for _ in range(chosen.times):
                 ends.note(name, *end(bench))
-        ends.show()
+            ends.show(name)
     print(f"\n{wrong_bytes + ends.wrong:,} things wrong")
     raise SystemExit(1 if wrong_bytes + ends.wrong else 0)
 
