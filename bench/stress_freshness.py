@@ -294,10 +294,7 @@ def run(chosen: argparse.Namespace, work: Path) -> int:
     for client in clients.values():
         client.build()
         client.freshness.refresh()
-    print(
-        f"seed {chosen.seed}; {len(planted.texts):,} notes; a look at the whole vault takes"
-        f" {clients['first'].freshness.walk_seconds * 1e3:.1f} ms"
-    )
+    print(f"seed {chosen.seed}; {len(planted.texts):,} notes")
     with followed(clients["first"]):
         wrong = part(asker, "edits, one after the other", one_after_the_other, chosen.operations)
         wrong += part(asker, "calls while a thread edits", while_a_thread_edits, chosen.racing)

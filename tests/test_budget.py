@@ -13,6 +13,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from workingset_mcp.budget import (
+    Counted,
     _ranks,
     count_tokens,
     cut_to_tokens,
@@ -231,12 +232,12 @@ def test_lines_without_end_are_not_all_counted() -> None:
 def test_a_text_fits_by_tokens_bytes_and_margin(
     budget: int, max_bytes: int | None, margin: float, *, kept: bool
 ) -> None:
-    assert fits("Hello, world!", budget, max_bytes, margin) is kept
+    assert fits(Counted("Hello, world!", 4), budget, max_bytes, margin) is kept
 
 
 def test_bytes_are_counted_not_characters() -> None:
-    assert fits("漢字", 100, 6)
-    assert not fits("漢字", 100, 5)
+    assert fits(Counted("漢字", 2), 100, 6)
+    assert not fits(Counted("漢字", 2), 100, 5)
 
 
 @given(st.integers(0, 10**6), st.floats(1, 3))

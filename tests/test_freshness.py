@@ -428,11 +428,11 @@ def test_a_search_of_a_large_vault_quotes_no_note_that_went_out_of_sight(
 ) -> None:
     workspace = open_vault(VAULT)
     root, freshness = workspace.vault.root, workspace.freshness
-    freshness.walk_seconds = 1.0  # too large to be walked for each search
+    freshness.walked_files = 10_000  # too large to be walked for each search
     assert "zebra" in workspace.search("zebra").partition("\n")[2]
     OUT_OF_SIGHT[name](root)
     assert not freshness.is_current(paths=["wiki/terms.md"])
-    freshness.walk_seconds = 1.0
+    freshness.walked_files = 10_000
     assert "giraffe" not in workspace.search("zebra")
     assert contents_of(workspace) == contents_of_fresh(root)
 

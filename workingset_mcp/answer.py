@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from workingset_mcp.budget import MOST_BUDGET, count_tokens, fits, priced
+from workingset_mcp.budget import MOST_BUDGET, Counted, count_tokens, estimate_tokens, fits, priced
 from workingset_mcp.errors import ArgumentError
 
 
@@ -60,28 +60,27 @@ def checked_budget(
 def put_together(
     subject: str, body: str, *, budget: int, state: str, margin: float = 1.0,
     warnings: Sequence[str] = (),
-) -> str:  # fmt: skip
+) -> Counted:  # fmt: skip
     """Header line, warnings, body. The header counts the whole answer, itself included."""
-    head = "".join(f"{line}\n" for line in warnings)
-    rest = count_tokens(head + body)
-    tokens = rest + 25
-    text = ""
+    rest = "".join(f"{line}\n" for line in warnings) + body
+    tokens, before = estimate_tokens(rest), ""
     for _ in range(4):
         first = f"[workingset] {subject} · {priced(tokens, margin):,}/{budget:,} tokens · {state}\n"
-        exact = count_tokens(first) + rest
-        text = first + head + body
+        if len(first) == len(before) and count_tokens(first) == count_tokens(before):
+            return Counted(first + rest, tokens)  # only digits differ from what was counted
+        exact = count_tokens(first + rest)
         if exact == tokens:
             break
-        tokens = exact
-    return text
+        tokens, before = exact, first
+    return Counted(first + rest, count_tokens(first + rest))
 
 
 def fit_answer(
-    compose: Callable[[int], str], *, budget: int, max_bytes: int | None, margin: float = 1.0
+    compose: Callable[[int], Counted], *, budget: int, max_bytes: int | None, margin: float = 1.0
 ) -> str:
     """The fullest answer within the law: `compose` is asked with ever less room until it fits.
 
-    `compose` takes tokens to fill and returns the final text. Raises ArgumentError when even its
+    `compose` takes tokens to fill and returns the final text, counted. Raises ArgumentError when even its
     least does not fit.
     """
     room = int(budget / margin)
@@ -89,10 +88,10 @@ def fit_answer(
         room = min(room, max_bytes)
     step = 4
     while room >= 0:
-        text = compose(room)
-        if fits(text, budget, max_bytes, margin):
+        made = compose(room)
+        text, tokens = made
+        if fits(made, budget, max_bytes, margin):
             return text
-        tokens = count_tokens(text)
         scale = budget / priced(tokens, margin)
         if max_bytes is not None:
             scale = min(scale, max_bytes / len(text.encode("utf-8")))

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
@@ -97,11 +97,18 @@ def take_lines(lines: Sequence[str], budget_tokens: int) -> int:
     return len(lines)
 
 
-def fits(text: str, budget_tokens: int, max_bytes: int | None, margin: float = 1.0) -> bool:
-    """Whether the final text keeps the law: tokens (times the margin) and bytes, both counted whole."""
-    if max_bytes is not None and len(text.encode("utf-8")) > max_bytes:
+class Counted(NamedTuple):
+    """A text with its tokens, counted whole."""
+
+    text: str
+    tokens: int
+
+
+def fits(made: Counted, budget_tokens: int, max_bytes: int | None, margin: float = 1.0) -> bool:
+    """Whether the final text keeps the law: tokens (times the margin) and bytes, both of the whole."""
+    if max_bytes is not None and len(made.text.encode("utf-8")) > max_bytes:
         return False
-    return priced(count_tokens(text), margin) <= budget_tokens
+    return priced(made.tokens, margin) <= budget_tokens
 
 
 def priced(tokens: int, margin: float) -> int:

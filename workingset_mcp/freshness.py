@@ -5,6 +5,7 @@ what differs and applies it. Correctness never depends on which events came. Not
 (`changes`), when to look (`follower`), what an answer needs checked (`workspace`).
 """
 
+import sys
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -59,7 +60,7 @@ class Freshness:
         self.index = index
         self.state = State()
         self.left_out: list[LeftOut] = []
-        self.walk_seconds = 1.0  # of the last look at the whole vault
+        self.walked_files = sys.maxsize  # at the last look at the whole vault
         self.built = threading.Event()
         self.stopping = threading.Event()
         self.watcher = "off"  # then: starting, events or polling
@@ -232,10 +233,9 @@ class Freshness:
         return True
 
     def _look_at_disk(self, branch: str | None) -> Mapping[str, Fingerprint]:
-        started = time.monotonic()
         walk = self.vault.walk(branch)
         if branch is None:
-            self.walk_seconds = time.monotonic() - started
+            self.walked_files = len(walk.files)
             self.left_out = walk.left_out
         return walk.files
 

@@ -20,6 +20,7 @@ from workingset_mcp.answer import (
 )
 from workingset_mcp.brief import Materials, read_materials
 from workingset_mcp.brief.view import branch_view
+from workingset_mcp.budget import Counted
 from workingset_mcp.counting import count_notes
 from workingset_mcp.dates import find_dates
 from workingset_mcp.errors import ArgumentError, BranchNotFound, IndexDamaged, NoteNotFound
@@ -30,7 +31,7 @@ from workingset_mcp.settings import Settings, load_settings, today
 from workingset_mcp.vault import LeftOut, Vault
 
 ROUNDS = 3
-SMALL_WALK_SECONDS = 0.004  # a vault walked this fast is checked whole before every search
+SMALL_VAULT_FILES = 1_000  # walked in some 5 ms: checked whole by every search
 HEAD_TOKENS = 45
 _JOIN_SECONDS = 1.5  # a server is gone two seconds after its client, whatever it was doing
 
@@ -237,7 +238,7 @@ class Opened:
                     snapshot: Snapshot = snapshot,
                     state: str = state,
                     latest: list[Draft] = latest,
-                ) -> str:
+                ) -> Counted:
                     latest.append(draft(snapshot, room - HEAD_TOKENS))
                     return self._put(latest[-1], budget, lowered, room, state)
 
@@ -255,7 +256,7 @@ class Opened:
                 state = "index behind: the vault keeps changing"
         return text
 
-    def _put(self, draft: Draft, budget: int, lowered: str, room: int, state: str = "") -> str:
+    def _put(self, draft: Draft, budget: int, lowered: str, room: int, state: str = "") -> Counted:
         warnings = shown_warnings(draft.warnings, tight=room < 1_500)
         if lowered:
             warnings.insert(0, lowered)
@@ -264,7 +265,7 @@ class Opened:
             margin=self.settings.token_margin, warnings=warnings,
         )  # fmt: skip
 
-    def _fitted(self, compose: Callable[[int], str], budget: int, limits: Limits) -> str:
+    def _fitted(self, compose: Callable[[int], Counted], budget: int, limits: Limits) -> str:
         return fit_answer(
             compose, budget=budget, max_bytes=limits.max_bytes, margin=self.settings.token_margin
         )

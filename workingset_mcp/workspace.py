@@ -18,7 +18,7 @@ from workingset_mcp.answer import (
 )
 from workingset_mcp.brief import Materials, make_brief, make_overview, read_materials
 from workingset_mcp.brief.view import branch_view, overview_lines
-from workingset_mcp.budget import LEAST_BRIEF_BUDGET, LEAST_BUDGET, count_tokens
+from workingset_mcp.budget import LEAST_BRIEF_BUDGET, LEAST_BUDGET, Counted, count_tokens
 from workingset_mcp.counting import tokens_of
 from workingset_mcp.errors import ArgumentError, NoteNotFound
 from workingset_mcp.files import write_atomically
@@ -27,7 +27,7 @@ from workingset_mcp.markdown import line_ends_kept
 from workingset_mcp.note import OVERRIDE_NAME, decode
 from workingset_mcp.opened import (
     HEAD_TOKENS,
-    SMALL_WALK_SECONDS,
+    SMALL_VAULT_FILES,
     Opened,
     brief_text,
     day_argument,
@@ -164,7 +164,7 @@ class Workspace(Opened):
                 ranked[version] = search.bent(found, boosted, top)
             return search_draft(parsed, ranked[version], snapshot, within, room)
 
-        large = name is None and self.freshness.walk_seconds >= SMALL_WALK_SECONDS
+        large = name is None and self.freshness.walked_files > SMALL_VAULT_FILES
         return self._answer(name, draft, budget, limits, lowered, quoted_only=large)
 
     @healing
@@ -195,7 +195,7 @@ class Workspace(Opened):
             span = source.section_span(text, heading, found)
         warnings = tuple(f"line {remark.line}: {remark.text}" for remark in remarks)
 
-        def compose(room: int) -> str:
+        def compose(room: int) -> Counted:
             shown = source.show(ended, span, room - HEAD_TOKENS - 40)
             body = shown.body
             if shown.next_lines:
