@@ -33,7 +33,7 @@ from workingset_mcp.vault import LeftOut, Vault
 ROUNDS = 3
 SMALL_VAULT_FILES = 1_000  # walked in some 5 ms: checked whole by every search
 HEAD_TOKENS = 45
-_JOIN_SECONDS = 1.5  # a server is gone two seconds after its client, whatever it was doing
+_JOIN_SECONDS = 0.5  # a build stops between two notes; a count under way is not waited for
 
 
 Method = TypeVar("Method", bound=Callable[..., Any])
