@@ -18,7 +18,6 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import ToolAnnotations
 from pydantic import ValidationError
-from rapidfuzz import process
 
 from workingset_mcp.answer import Limits
 from workingset_mcp.caller import asking
@@ -157,6 +156,8 @@ def _sentence(error: ValidationError, names: list[str]) -> str:
     first = error.errors(include_url=False, include_input=False)[0]
     where = ".".join(str(part) for part in first["loc"])[:60]
     if first["type"] == "extra_forbidden":
+        from rapidfuzz import process  # 12 ms, for a mistake
+
         near = process.extractOne(where, names, score_cutoff=60)
         meant = f"Did you mean {near[0]!r}?" if near else f"It takes {', '.join(names)}."
         return f"Unknown argument {where!r}. {meant}"
