@@ -411,6 +411,26 @@ IS = {
     "a limit": "No longer than a month.",
     "another name": "The coal pier (formerly known as the north pier) is shut.",
     "a question": "Is it so that the survey was done?",
+    "a wrapped condition": "Ring the office when the barge, or what there is of it,\nis no longer here.",
+    "a wrapped word": "The pier belongs to what was\nformerly part of the mill.",
+    "a condition behind it": "A berth is no longer yours if the fee is owed.",
+    "points of a condition": "Close the lock if:\n\n- the gate is no longer tight\n- no keeper is there",
+    "points of a wrapped condition": "* Reasons to call:\n  - Leaks were fixed\n  - Rot",
+    "a contents line": "- [Dredging is completed](#dredging)",
+    "steps of a list": "- the dredging is completed,\n- the berth is swept",
+    "a word among words": "- open\n- resolved",
+    "advice": "At the lock, you are no longer alone. You no longer need a rope.",
+    "a title": 'Discuss "Lights no longer burn at night".',
+    "a wish": "Make the coal pier no longer the first stop.",
+    "a guess": "Maybe the crane is no longer needed.",
+    "from a day": "Mitglieder zahlen ab dem 5. Oktober 2019 den Hafen.",
+    "a purpose": "Seile spannen, damit die Boote nicht mehr treiben.",
+    "a choice": "Deferred: not for now",
+    "a dated document": "Tides: [2019-10-05 tides](https://example.org/tides)",
+    "how days are written": "Write days as YYYY-MM-DD, so 2019-10-05.",
+    "an example of a day": "Name the log by its day, for example 2019-10-05.",
+    "a day from which on": "2019年10月5日から main",
+    "a day of founding": "The club, founded 2019-10-05, owns the pier.",
 }
 
 
@@ -420,6 +440,12 @@ def test_a_line_of_an_override_that_says_what_was_is_found(
 ) -> None:
     found = findings(make_vault(NOTE + override(f"Keep to the left.\n\n{line}\n")))
     assert places(found) == [("WS201", OVERRIDE, HEAD + 3)]
+
+
+def test_words_over_wrapped_lines_are_found_where_they_begin(make_vault: MakeVault) -> None:
+    text = "Mind the mud. The quarrel over it\nwas closed by Ebba. The pier is\nno longer shut.\n"
+    found = findings(make_vault(NOTE + override(f"Keep to the left.\n\n{text}")))
+    assert places(found) == [("WS201", OVERRIDE, HEAD + line) for line in (4, 5)]
 
 
 @pytest.mark.parametrize("line", IS.values(), ids=IS)

@@ -4,42 +4,16 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 
+from workingset_mcp.check.historical import historical_lines
 from workingset_mcp.check.reading import Finding, Reading, said
-from workingset_mcp.dates import find_dates
 from workingset_mcp.days import days_before
-from workingset_mcp.markdown import Kind, outline_of
+from workingset_mcp.markdown import outline_of
 from workingset_mcp.words import URGENT
 
 OLD_DAYS = 30
 HISTORICAL_DAYS = 42
 _BRACKETS = re.compile(r"^\W*\*{0,2}\[[^\]]*\]\*{0,2}")
 _BLOCKER_LABEL = re.compile(r"^\W*(?:blockers?|blocked(?: by| on)?)\s*:\s*")
-_DONE_BOX = re.compile(r"^[ \t>]*(?:[-*+]|\d+[.)])[ \t]+\[[xX]\]")
-_NAMES = re.compile(r"https?://\S+|`[^`]*`|!\[[^\]]*\]\([^)]*\)|(?<=\])\([^)]*\)")
-# A day from which something holds is no old day.
-_SINCE = re.compile(
-    r"\b(?:since|start(?:s|ed|ing)?|begin(?:s|ning)?|began|from|effective|as of|updated|reviewed"
-    r"|seit|ab|depuis|desde)(?: on| in| from)?\W*(?:\w+day\W+)?$",
-    re.IGNORECASE,
-)
-_BE = r"is|are|was|were|been|ist|sind|wurden?|est|sont|está|están"
-_HISTORICAL = re.compile(
-    rf"(?<=[\w)*] )(?:{_BE}) (?:now |already )?(?:completed|resolved|erledigt|abgeschlossen|terminée?s?"
-    r"|resuelt[oa]s?)(?=\W*$|[.;!])|^[^\w(]*completed\b(?=\W*$|\W*:(?!\W*\d)| (?:the|a|all)\b)"
-    r"|[:(–—-] ?(?:completed|resolved)\)?\W*$"
-    r"|\b(?:was|were) (?:done|closed|fixed|decided|moved|agreed|approved|signed|delivered)\b"
-    r"|\bused to be\b|\bno longer\b(?! than)|(?:^[^\w(]*|[.;] )(?:formerly|previously)\b(?! known| called)"
-    r"|\bdeferred\b.{0,60}\bnow\b|\bnicht mehr\b|\bn'est plus\b",
-    re.IGNORECASE,
-)
-# In front of such words, in their sentence: it says what is to be, or when, not what was.
-_STILL_OPEN = re.compile(
-    r"\b(?:when|whenever|until|once|if|unless|after|before|whether|while|given|not|never|often|usually"
-    r"|sometimes|should|must|can|could|may|might|will|would|who|which|that|each|every|any|how"
-    r"|what|sure|ensur\w+|validat\w+|wenn|sobald|bis|falls|muss|soll|kann|wird|quand|cuando|hasta)\b"
-    r"|\bto\W*$",
-    re.IGNORECASE,
-)
 
 
 def over_cap(reading: Reading) -> Iterator[Finding]:
@@ -78,20 +52,16 @@ def historical(reading: Reading) -> Iterator[Finding]:
     if reading.own_override is None:
         return
     note, text = reading.own_override
-    outline = outline_of(text)
     today = reading.materials.branch.today
     limit = (today - timedelta(days=HISTORICAL_DAYS)).isoformat()
-    for number, line in enumerate(outline.lines, start=1):
-        if outline.kind(number) not in (Kind.TEXT, Kind.HEADING, Kind.TABLE):
-            continue
-        reason = _why_historical(line, limit)
-        if reason:
-            yield Finding(
-                note.path,
-                number,
-                f"{reason}: {line.strip()[:80]}",
-                "move it into a note; keep what holds now",
-            )
+    outline = outline_of(text)
+    for number, reason in historical_lines(outline, limit):
+        yield Finding(
+            note.path,
+            number,
+            f"{reason}: {outline.lines[number - 1].strip()[:80]}",
+            "move it into a note; keep what holds now",
+        )
 
 
 def missing_urgent(reading: Reading) -> Iterator[Finding]:
@@ -125,24 +95,6 @@ def _key_of(words: str) -> str:
     """What an override must hold of an item: its words without label in front and owner behind."""
     bare = _BLOCKER_LABEL.sub("", said(_BRACKETS.sub("", words)))
     return bare.partition(", owner")[0].rstrip(" .!")[:60]
-
-
-def _why_historical(line: str, limit: str) -> str:
-    if _DONE_BOX.match(line):
-        return "a done box"
-    bare = _NAMES.sub(" ", line)
-    dates = [
-        date.value
-        for date in find_dates(bare)
-        if len(date.value) == 10 and not _SINCE.search(bare[: date.start])
-    ]
-    if dates and max(dates) < limit:
-        return "a date over six weeks old"
-    for found in _HISTORICAL.finditer(bare):
-        sentence = re.split(r"[.;!:]\s", bare[: found.start()])[-1]
-        if not _STILL_OPEN.search(sentence) and not bare.rstrip().endswith("?"):
-            return f"the words {found[0].strip(' *_(-–—:#>.;')!r}"
-    return ""
 
 
 def _day_of_override(reading: Reading) -> str:
