@@ -129,6 +129,7 @@ def override(text: str, *, day: str = "2026-06-10") -> str:
 HEAD = 3  # lines of that override above its text
 NOTE = "=== cust/quay/2026-06-10.md\n# Call\n\nShort.\n"
 CAP_TEXT = "Keep the gate shut."
+KEPT = "=== cust/quay/index.md\n# Quay\n\n## STATUS (2026-06-10)\n\nAll well.\n"
 
 
 def filled(size: int) -> str:
@@ -230,22 +231,28 @@ CASES: Mapping[str, Case] = {
     ),
     "figures of one kind and no total": Case(
         "WS301",
-        "=== cust/quay/size.md\n# Size\n\nSome 40 engineers come to the course.\n"
+        f"{KEPT}=== cust/quay/size.md\n# Size\n\nSome 40 engineers come to the course.\n"
         "\n| what | how many |\n|---|---|\n| licence | 120 seats |\n",
         (("cust/quay/size.md", 3),),
-        "=== cust/quay/size.md\n# Size\n\nSome 40 engineers come to the course.\n"
+        f"{KEPT}=== cust/quay/size.md\n# Size\n\nSome 40 engineers come to the course.\n"
         "\n| what | how many |\n|---|---|\n| licence | 120 seats |\n"
         "\nTotal: 300 engineers in all, not the course\n",
     ),
     "figures in two notes": Case(
         "WS301",
-        "=== cust/quay/a.md\n# A\n\nIt has 60 users.\n=== cust/quay/b.md\n# B\n\n900 developers.\n",
+        f"{KEPT}=== cust/quay/a.md\n# A\n\nIt has 60 users.\n=== cust/quay/b.md\n# B\n\n900 developers.\n",
         (("cust/quay/a.md", 3),),
-        "=== cust/quay/a.md\n# A\n\nThey have 60 users, and 60 users it stays.\n"
+        f"{KEPT}=== cust/quay/a.md\n# A\n\nThey have 60 users, and 60 users it stays.\n"
         "```\n900 developers\n```\n<!-- 700 seats -->\n"
         "A price of 80 and 90 boats; 3 engineers; $75 users; release-40 seats.\n"
         "The 2024 user survey and the 2025 user survey.\n"
         "=== cust/tarn/b.md\n# B\n\n900 developers.\n",
+    ),
+    "figures where somebody keeps a status": Case(
+        "WS301",
+        f"{KEPT}=== cust/quay/a.md\n# A\n\nIt has 60 users, or 900 developers.\n",
+        (("cust/quay/a.md", 3),),
+        "=== cust/quay/a.md\n# A\n\nThe quay has 60 users, the mill 900 developers.\n",
     ),
     "a status without a date among dated ones": Case(
         "WS302",

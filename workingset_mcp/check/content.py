@@ -26,9 +26,12 @@ _MOST_BRANCHES = 2  # an item that stands in more of them is a list that many fi
 
 
 def unlabelled_totals(reading: Reading) -> Iterator[Finding]:
-    """WS301: several figures beside words for people and seats, and no labelled total."""
-    if not reading.name.partition("/")[2]:
-        return  # only what stands for one customer or project has one answer
+    """WS301: several figures beside words for people and seats, and no labelled total.
+
+    A branch without a status has minutes of many matters: its figures answer different questions.
+    """
+    if not reading.name.partition("/")[2] or not reading.materials.status:
+        return  # only one customer or project has one answer
     for fact in reading.materials.facts:
         if re.search(rf"\b(?:{_PEOPLE})\b", fact.text, re.IGNORECASE) and re.search(
             r"\d", fact.text

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -27,21 +27,37 @@ SILENCE_SECONDS = 1.0  # after this long a client has said what it says
 
 
 class _Hooks(click.Group):
-    """Never stops a session: what fails is one line on stderr, but an override over its cap."""
+    """Never stops a session: what fails is one line on stderr, and the exit code is 0.
+
+    It is 1 for an override over its cap and for a wrong call, never 2, by which a hook blocks.
+    """
+
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        try:
+            return super().make_context(*args, **extra)
+        except click.ClickException as error:
+            _fail(error.format_message())
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
         except OverrideTooLarge as error:
-            click.echo(f"Error: {error}", err=True)
-            ctx.exit(1)
-        except (click.ClickException, click.exceptions.Exit):
-            raise  # typed wrongly
+            _fail(str(error))
+        except click.ClickException as error:
+            _fail(error.format_message())
+        except click.exceptions.Exit:
+            raise  # `--help`
         except Exception as error:  # noqa: BLE001  # a hook must not stop the session it serves
             click.echo(f"workingset hook: {' '.join(str(error).split())}", err=True)
 
 
-@click.group(cls=_Hooks)
+def _fail(message: str) -> NoReturn:
+    """End with one line on stderr and exit code 1."""
+    click.echo(f"Error: {' '.join(message.split())}", err=True)
+    raise click.exceptions.Exit(1)
+
+
+@click.group(cls=_Hooks, no_args_is_help=False)
 def hook() -> None:
     """Inject context into a client's session (used by the client's hooks)."""
 
