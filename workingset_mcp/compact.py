@@ -13,7 +13,7 @@ from pathlib import Path
 
 from workingset_mcp.budget import count_tokens
 from workingset_mcp.errors import ArgumentError, VaultError
-from workingset_mcp.files import write_bytes_atomically
+from workingset_mcp.files import remove_unfinished, write_bytes_atomically
 from workingset_mcp.markdown import line_ends_kept, outline_of
 from workingset_mcp.settings import Settings
 from workingset_mcp.statuses import statuses_of
@@ -95,6 +95,13 @@ def apply_compaction(note: Path, compaction: Compaction) -> None:
             archive.unlink(missing_ok=True)
         raise
     write_bytes_atomically(note, compaction.rest)
+
+
+def remove_leftovers(note: Path) -> None:
+    """Remove the unfinished files of earlier runs that were killed, beside note and archive."""
+    note = note.resolve()
+    for file in (note, archive_of(note).resolve()):
+        remove_unfinished(file)
 
 
 def parts_of(archive: bytes) -> dict[int, bytes]:

@@ -6,11 +6,15 @@ Not here: which files are notes (`vault`).
 import os
 import stat
 import tempfile
+import time
 import unicodedata
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 _CLOCK_STEP_NS = 50_000_000  # file systems stamp in steps of up to some 10 ms
+_UNFINISHED = ".workingset-part"  # ends the names of files that are being written
+_UNFINISHED_SECONDS = 60  # by then a writer is done, or was killed
 COARSE_CLOCK_STEP_NS = 2_000_000_000  # FAT and some network disks
 _made = tuple.__new__  # twice as fast as calling the class; a walk makes one for every note
 
@@ -90,7 +94,9 @@ def write_atomically(file: Path, text: str) -> None:
 
 def write_bytes_atomically(file: Path, content: bytes) -> None:
     """Write bytes to a temporary file beside the target, sync it, rename it over the target."""
-    handle, temporary = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
+    handle, temporary = tempfile.mkstemp(
+        prefix=f".{file.name}.", suffix=_UNFINISHED, dir=file.parent
+    )
     try:
         with os.fdopen(handle, "wb") as opened:
             opened.write(content)
@@ -102,3 +108,12 @@ def write_bytes_atomically(file: Path, content: bytes) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def remove_unfinished(file: Path) -> None:
+    """Remove what killed writers of a file left beside it over a minute ago."""
+    for left in file.parent.iterdir():
+        if left.name.startswith(f".{file.name}.") and left.name.endswith(_UNFINISHED):
+            with suppress(OSError):  # another run was faster, or it is not ours to remove
+                if left.lstat().st_mtime < time.time() - _UNFINISHED_SECONDS:
+                    left.unlink()

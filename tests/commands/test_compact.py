@@ -5,7 +5,11 @@ Properties run over the plan (bytes in, bytes out); what concerns files runs thr
 
 import os
 import re
+import signal
 import stat
+import subprocess
+import sys
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -390,6 +394,46 @@ def test_killed_between_archive_and_note_nothing_is_lost_and_a_rerun_ends_it(loc
     assert archive.startswith(done.archive)
     assert restored(rest, archive, NAME) == raw
     assert b"Of 2026-05-02." not in rest
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from workingset_mcp.cli import main
+left = int(sys.argv[1])
+def die(_):
+    global left
+    left -= 1
+    if not left:
+        os.kill(os.getpid(), signal.SIGKILL)
+os.fsync = die
+main(["compact", sys.argv[2], "--apply"])
+"""
+
+
+@pytest.mark.process
+@pytest.mark.skipif(os.name != "posix", reason="a process is killed by a signal")
+@pytest.mark.parametrize("write", [1, 2], ids=["archive", "note"])
+def test_the_next_run_removes_what_a_killed_one_left_but_nothing_else(
+    lock: Files, write: int
+) -> None:
+    raw, folder = lock.note.read_bytes(), lock.note.parent
+    done = subprocess.run([sys.executable, "-c", KILLED, str(write), str(lock.note)], check=False)
+    assert done.returncode == -signal.SIGKILL
+    [left] = [path for path in folder.iterdir() if path.name.startswith(".")]
+    others = [f"..{left.name}", f"{left.name}.md", ".index.md.swp", ".other.md.workingset-part"]
+    for name in others:
+        (folder / name).write_bytes(b"mine")
+    young = folder / f".{NAME}.young.workingset-part"
+    young.write_bytes(b"of a run that is not done")
+    for path in folder.iterdir():
+        old = time.time() - (50 if path == young else 70)
+        os.utime(path, (old, old))
+    assert compact(lock.note).exit_code == 0
+    assert left.exists()
+    assert compact(lock.note, "--apply").exit_code == 0
+    assert lock.names() == sorted([NAME, "index.md", young.name, *others])
+    assert restored(lock.note.read_bytes(), lock.archive.read_bytes(), NAME) == raw
 
 
 @pytest.mark.parametrize("step", ["fsync", "replace", "chmod"])

@@ -166,6 +166,9 @@ def compact(file: Path, keep: int, apply_: bool) -> None:
     archive = compacting.archive_of(file)
     before = archive.read_bytes() if archive.exists() else b""
     raw = file.read_bytes()
+    if apply_:
+        with writing(file):
+            compacting.remove_leftovers(file)
     planned = compacting.plan_compaction(raw, before, archive.name, settings, keep)
     if not planned.moved:
         least = f"{compacting.LEAST_TOKENS:,}"
