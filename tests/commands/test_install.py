@@ -326,3 +326,19 @@ def test_a_printed_hook_runs_in_a_shell_and_injects(vault: Path, client: str) ->
         ["sh", "-c", line], input=said.encode(), capture_output=True, timeout=20, check=True
     )
     assert "The lower gate is stuck." in json.dumps(json.loads(done.stdout))
+
+
+def test_server_and_hooks_of_the_plugin_run_one_command_and_say_what_installed_hooks_say(
+    vault: Path,
+) -> None:
+    plugin = Path(__file__).parents[2] / "docs" / "packaging" / "claude-plugin"
+    manifest = json.loads((plugin / ".claude-plugin" / "plugin.json").read_text(encoding="utf-8"))
+    said = json.loads((plugin / "hooks" / "hooks.json").read_text(encoding="utf-8"))
+    [server] = manifest["mcpServers"].values()
+    runs = [run for groups in said["hooks"].values() for group in groups for run in group["hooks"]]
+    assert [server["command"]] == sorted({run["command"] for run in runs})
+    own = shlex.join(installing.own_command())
+    ours = commands_in(hooks_of(printed("claude-code", vault, "--hooks")))
+    assert [line.removeprefix(f"{own} ").partition(" --vault ")[0] for line in ours] == [
+        shlex.join(run["args"]) for run in runs
+    ]
