@@ -11,9 +11,6 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
-import yaml
-from frontmatter.default_handlers import YAMLHandler
-
 from workingset_mcp.dates import iso_day
 
 MOST_BLOCK_CHARACTERS = 65_536
@@ -26,7 +23,7 @@ _TOP_KEY = re.compile(r"^([A-Za-z_][\w-]*):(?:\s|$)", re.MULTILINE)
 _DEPTH = re.compile(r"[\[{]{40}|^ {200}", re.MULTILINE)
 # What PyYAML raises on hostile values (`!!int ''`, `!!bool maybe`, `!!timestamp soon`) besides its own.
 _REFUSALS = (
-    yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError,
+    ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError,
 )  # fmt: skip
 _MOST_DIGITS = 10**18
 # What most blocks are made of: lines that mean to YAML what they say, read at a tenth of its time.
@@ -37,7 +34,6 @@ _EASY_LINE = re.compile(
     re.ASCII,
 )
 _NO_TEXT = frozenset(("yes", "no", "true", "false", "on", "off", "null", "y", "n"))
-_handler = YAMLHandler()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +91,12 @@ def _load(block: str, remarks: list[str]) -> Mapping[Any, Any]:
     easy = _easy_lines(block)
     if easy is not None:
         return easy
+    import yaml  # 14 ms that a hook over easy blocks does without
+    from frontmatter.default_handlers import YAMLHandler
+
     try:
-        loaded = _handler.load(block)
-    except _REFUSALS as error:
+        loaded = YAMLHandler().load(block)
+    except (yaml.YAMLError, *_REFUSALS) as error:
         remarks.append(f"front matter is no valid YAML: {_first_words(error)}")
         return _simple_lines(block)
     if isinstance(loaded, Mapping):

@@ -5,6 +5,7 @@ vault. Patterns are compiled once; they run over single lines.
 """
 
 import re
+from functools import cached_property
 
 _I = re.IGNORECASE
 
@@ -17,8 +18,19 @@ class Phrases:
     """
 
     def __init__(self, words: str, *, opening: str = "(?!)", signs: str = "(?!)") -> None:
-        self._words, self._signs = re.compile(words), re.compile(signs)
-        self._opening = re.compile(opening)
+        self._said = (words, opening, signs)
+
+    @cached_property
+    def _words(self) -> re.Pattern[str]:  # compiled when first asked: a hook asks a few only
+        return re.compile(self._said[0])
+
+    @cached_property
+    def _opening(self) -> re.Pattern[str]:
+        return re.compile(self._said[1])
+
+    @cached_property
+    def _signs(self) -> re.Pattern[str]:
+        return re.compile(self._said[2])
 
     def stand_in(self, line: str) -> bool:
         """Whether one of them stands in a line."""

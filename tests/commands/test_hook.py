@@ -1023,7 +1023,7 @@ def started(
 
 HEAVY = {
     "mcp", "mcp_types", "pydantic", "tiktoken", "rich", "watchfiles", "rapidfuzz", "asyncio",
-    "subprocess", "workingset_mcp.workspace", "workingset_mcp.search", "workingset_mcp.history",
+    "subprocess", "yaml", "workingset_mcp.workspace", "workingset_mcp.search", "workingset_mcp.history",
 }  # fmt: skip
 
 

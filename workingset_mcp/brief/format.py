@@ -7,8 +7,6 @@ Section titles are an interface: agents and scripts key on them. Not here: how m
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-import yaml
-
 from workingset_mcp.answer import counted, marked_line, quoted_block, source_mark
 from workingset_mcp.brief.materials import Materials, Sourced
 from workingset_mcp.brief.newest import line_ranges, newest_notes
@@ -19,7 +17,6 @@ from workingset_mcp.days import days_before
 from workingset_mcp.note import BRIEF_KIND
 
 VERSION = 3
-_DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # where PyYAML was built with libyaml
 SPARE = 0.7
 UPTO = (0.5, 0.6, 0.9)
 STATUS_RECENT_DAYS = 45
@@ -50,7 +47,10 @@ def front_matter(materials: Materials) -> str:
     }
     if status:
         fields["status_source"] = f"{status.note.path}:{status.status.line}"
-    block = yaml.dump(fields, Dumper=_DUMPER, sort_keys=False, allow_unicode=True, width=10_000)
+    import yaml  # a hook writes no front matter and does without
+
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # where PyYAML was built with libyaml
+    block = yaml.dump(fields, Dumper=dumper, sort_keys=False, allow_unicode=True, width=10_000)
     return f"---\n{block}---\n# Brief: {branch.name}\n"
 
 
