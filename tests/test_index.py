@@ -856,3 +856,9 @@ def count_in(index: Index, what: str) -> int:
     assert index.file is not None
     with closing(sqlite3.connect(index.file)) as connection:
         return int(connection.execute(f"SELECT {what}").fetchone()[0])
+
+
+def test_one_that_is_closed_leaves_no_log_behind(tmp_path: Path) -> None:
+    with closing(Index(tmp_path)) as index:
+        index.apply([parsed("a.md", "# A\n\nword\n")])
+    assert [path.name for path in parts_of(tmp_path / "index.sqlite3")] == ["index.sqlite3"]

@@ -65,6 +65,8 @@ class Index:
         with suppress(sqlite3.ProgrammingError):
             self._writer.interrupt()  # merging the word index may take seconds
         with self.write_lock:
+            with suppress(sqlite3.Error):
+                self._writer.execute("SELECT 1")  # still interrupted, it would leave its log behind
             self._writer.close()
         if self._temporary:
             self._temporary.cleanup()
