@@ -5,11 +5,13 @@
 A round is one floor and one build, each in a process of its own, one behind the other; CPU seconds,
 medians over the rounds. The floor has the very sections in memory and inserts them in one
 transaction in one thread; a build walks, reads, parses, writes and merges. Then the parts of a
-build, each done alone, and what the index file is made of. Not here: anything over MCP (`serving`).
+build, each done alone, and what the index file is made of. `refreshes` sets a refresh that finds
+nothing beside a bare walk. Not here: anything over MCP (`serving`).
 """
 
 import argparse
 import json
+import os
 import sqlite3
 import subprocess
 import sys
@@ -23,8 +25,9 @@ from workingset_mcp.freshness import BATCH_NOTES, Freshness
 from workingset_mcp.index import Index
 from workingset_mcp.index.rows import Parsed
 from workingset_mcp.note import parse_note, text_digest
-from workingset_mcp.settings import load_settings
+from workingset_mcp.settings import Settings, load_settings
 from workingset_mcp.vault import Vault
+from workingset_mcp.workspace import Workspace
 
 _FLOOR = (
     "CREATE VIRTUAL TABLE fts USING fts5 (body, tokenize = 'porter unicode61 remove_diacritics 2')"
@@ -93,6 +96,45 @@ def parts(vault: Vault, folder: Path) -> Seconds:
     clock.lap("merge")
     index.close()
     return {**clock.laps, **_shares(folder, sum(len(raw) for _, raw, _ in read))}
+
+
+def refreshes(root: Path, index_dir: Path, rounds: int) -> dict[str, list[float]]:
+    """CPU milliseconds over a complete index: nothing changed, a bare walk beside it, a note saved."""
+    workspace = Workspace(root, Settings(index_dir=str(index_dir)))
+    workspace.build()
+    note = root / next(iter(workspace.vault.walk().files))
+    before = note.read_bytes()
+    taken: dict[str, list[float]] = {"ours": [], "floor": [], "one note saved": []}
+    for turn in range(rounds):
+        clock = Clock()
+        bare_walk(root)
+        clock.lap("floor")
+        workspace.freshness.refresh()
+        clock.lap("ours")
+        note.write_bytes(before if turn % 2 else before + b"\nSaved.\n")
+        clock.lap("saving")
+        workspace.freshness.refresh()
+        clock.lap("one note saved")
+        workspace.freshness.refresh()  # looks once more at what was saved just now
+        for name, times in taken.items():
+            times.append(clock.laps[name] * 1e3)
+    note.write_bytes(before)
+    workspace.freshness.refresh()
+    workspace.close()
+    return taken
+
+
+def bare_walk(folder: Path | str) -> int:
+    """How many files are below a folder: one scandir a folder, one stat a file."""
+    files = 0
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                files += bare_walk(entry.path)
+            else:
+                entry.stat(follow_symlinks=False)
+                files += 1
+    return files
 
 
 class Clock:

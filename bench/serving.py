@@ -1,20 +1,15 @@
-"""How fast a vault is served over MCP: the first build, a warm start, calls, and saves.
-
-    python bench/serving.py --notes 10000 --work DIR [--rounds 3] [--builds 1]
+"""How fast a vault is served over MCP: the first build, a start, calls, and saves.
 
 Everything runs over stdio with the official SDK's client. Each timed call is followed by one of the
 empty server (`empty_server`) that returns as many bytes, so that differences and ratios hold on a
-machine that does other work too. DIR gets a vault (made once, by `make_vault`) and an index that is
-removed at the end. Not here: timing one server alone (`driver`), judging the numbers.
+machine that does other work too. Each function brings figures that `json` can keep; times are
+milliseconds unless their name says seconds. Not here: the command (`performance`), timing one server
+alone (`driver`), whole processes and memory (`processes`), judging the numbers (`page`).
 """
 
-import argparse
-import os
 import random
 import re
-import subprocess
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -22,32 +17,20 @@ from contextlib import contextmanager
 from itertools import cycle, islice
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import anyio
-from driver import (
-    ERAS,
-    WARM_UP_CALLS,
-    Arguments,
-    Call,
-    Start,
-    call,
-    connected,
-    read_needles,
-    spread,
-    start_once,
-)
-from make_vault import needles_file, write_vault
+from driver import WARM_UP_CALLS, Arguments, Call, call, connected, read_needles, spread, start_once
+from make_vault import needles_file
 from mcp.client import Client
 
 SEED = 1
-NEEDLES = 200
 SEARCHES = 200
 ABSENT_SEARCHES = 50
 BRIEFS = 50
 OPENS = 50
 HEAVY_BRIEFS = 10
 SAVES = 50
-STARTS = 5
 POLL_SECONDS = 0.005
 SAVE_DEADLINE_SECONDS = 20.0
 BRANCH_NOTES = 50  # briefs are asked of the branches nearest to this size
@@ -111,63 +94,55 @@ class Bench:
 
 # -- what is measured ------------------------------------------------------------------------------
 
+Figures = dict[str, Any]
 
-async def build(bench: Bench, era: str) -> None:
-    """Start without an index: what is answered when, until the whole vault is searchable."""
+
+async def cold(bench: Bench, era: str) -> Figures:
+    """Start without an index: seconds until what is answered, and the whole vault is searchable."""
     started = time.perf_counter()
+    found: Figures = {}
 
-    def seconds() -> float:
-        return time.perf_counter() - started
+    def lap(name: str) -> None:
+        found[name] = time.perf_counter() - started
 
     async with connected(bench.command("serve"), era) as client:
-        show("no index: handshake answered", f"{seconds() * 1e3:,.0f} ms")
+        lap("handshake answered")
         await client.list_tools()
-        show("no index: tools listed", f"{seconds() * 1e3:,.0f} ms")
-        asked = bench.searches(SEARCHES)
-        first = await call(client, *asked[0])
-        marked = "marked as indexing" if is_building(first) else "index already complete"
-        show("no index: first search answered", f"{seconds():.2f} s, {marked}: {head(first)}")
-        while is_building(await call(client, *asked[0])):
+        lap("tools listed")
+        asked = bench.searches(2)[0]
+        first = await call(client, *asked)
+        lap("first search answered")
+        found["first search says"] = head(first)
+        while is_building(await call(client, *asked)):
             pass  # each call waits for the build, up to a limit of the server
-        show("no index: whole vault searchable", f"{seconds():.2f} s")
-        made = [await call(client, *one) for one in asked]
-        found = spread([one.milliseconds for one in made])
-        show("searches just after the build", f"p50 {found.p50:.1f}, p99 {found.p99:.1f} ms")
-    size = sum(path.stat().st_size for path in files_below(bench.index_dir))
-    vault = sum(path.stat().st_size for path in files_below(bench.vault))
-    show("index size", f"{size / 1e6:.1f} MB, {size / vault:.2f} x the vault")
+        lap("whole vault searchable")
+    return found
 
 
-async def starts(bench: Bench, era: str, rounds: int) -> None:
+async def starts(bench: Bench, era: str, rounds: int) -> Figures:
     """Start with a warm index, in turn with the empty server."""
-    ours: list[Start] = []
-    floor: list[Start] = []
-    asked = bench.searches(STARTS * rounds)
-    for tool, arguments in asked:
-        ours.append(await start_once(bench.command("serve"), era, tool, arguments))
-        floor.append(await start_once(EMPTY_SERVER, era, "answer", {"query": "?"}))
-    for name, at in (("handshake", 0), ("first answer", 2)):
-        took = median(start[at] for start in ours)
-        least = median(start[at] for start in floor)
-        show(
-            f"warm start to {name}, {era}",
-            f"{took:,.0f} ms, empty {least:,.0f} ms, ratio {took / least:.2f} (n={len(ours)})",
-        )
+    found: Figures = {name: {"ours": [], "floor": []} for name in ("handshake", "first answer")}
+    for asked in bench.searches(rounds * 2)[:rounds]:
+        ours = await start_once(bench.command("serve"), era, *asked)
+        floor = await start_once(EMPTY_SERVER, era, "answer", {"query": "?"})
+        for name, at in (("handshake", 0), ("first answer", 2)):
+            found[name]["ours"].append(ours[at])
+            found[name]["floor"].append(floor[at])
+    return found
 
 
-async def calls(bench: Bench, era: str, rounds: int) -> None:
+async def calls(bench: Bench, era: str, rounds: int) -> Figures:
     """Searches, briefs and opens, each beside an answer of the empty server of the same size."""
     briefs, notes = bench.briefs(BRIEFS)
-    heavy: list[Asked] = [("get_brief", {"branch": "wiki"})] * HEAVY_BRIEFS
-    overviews: list[Asked] = [("get_brief", {})] * HEAVY_BRIEFS
     groups: dict[str, list[Asked]] = {
         "search": bench.searches(SEARCHES),
         "search, nothing found": bench.absent_searches(ABSENT_SEARCHES),
-        f"brief ({notes:.0f} notes)": briefs,
-        "brief of wiki (20 % of the vault)": heavy,
-        "overview": overviews,
+        "brief": briefs,
+        "brief of a fifth of the vault": [("get_brief", {"branch": "wiki"})] * HEAVY_BRIEFS,
+        "overview": [("get_brief", {})] * HEAVY_BRIEFS,
         "open": bench.opens(OPENS),
     }
+    found: Figures = {"notes of a brief": notes}
     async with (
         connected(bench.command("serve"), era) as client,
         connected(EMPTY_SERVER, era) as empty,
@@ -175,8 +150,19 @@ async def calls(bench: Bench, era: str, rounds: int) -> None:
         for one in bench.searches(WARM_UP_CALLS):
             await beside(client, empty, one)
         for name, asked in groups.items():
-            pairs = [await beside(client, empty, one) for _ in range(rounds) for one in asked]
-            show_pairs(f"{name}, {era}", pairs)
+            made = [[await beside(client, empty, one) for one in asked] for _ in range(rounds)]
+            found[name] = {
+                "calls": len(asked),
+                "bytes": median(len(ours.text.encode()) for one in made for ours, _ in one),
+                **{whose: _spreads(made, at) for at, whose in enumerate(("ours", "floor"))},
+            }
+    return found
+
+
+def _spreads(rounds: Sequence[Sequence[tuple[Call, Call]]], at: int) -> Figures:
+    """p50 and p99 of each round, of ours (0) or the empty server (1)."""
+    spreads = [spread([pair[at].milliseconds for pair in pairs]) for pairs in rounds]
+    return {"p50": [one.p50 for one in spreads], "p99": [one.p99 for one in spreads]}
 
 
 async def beside(client: Client, empty: Client, asked: Asked) -> tuple[Call, Call]:
@@ -186,18 +172,19 @@ async def beside(client: Client, empty: Client, asked: Asked) -> tuple[Call, Cal
     return ours, await call(empty, "answer", size)
 
 
-async def found_needles(bench: Bench, era: str) -> None:
-    """Whether the searches that are timed find anything: the planted answers."""
+async def found_needles(bench: Bench, era: str) -> Figures:
+    """How many planted answers are shown: the searches that are timed do find something."""
+    found: Figures = {"planted": len(bench.needles)}
     async with connected(bench.command("serve"), era) as client:
         for form in ("query", "question"):
-            found = 0
+            found[form] = 0
             for needle in bench.needles:
                 answer = await call(client, "search_notes", {"query": needle[form]})
-                found += needle["answer"] in answer.text and needle["path"] in answer.text
-            show(f"needles found by {form}", f"{found} of {len(bench.needles)}")
+                found[form] += needle["answer"] in answer.text and needle["path"] in answer.text
+    return found
 
 
-async def saves(bench: Bench, era: str) -> None:
+async def saves(bench: Bench, era: str) -> list[float]:
     """From the rename of a saved note to a search that shows its new word."""
     took: list[float] = []
     async with connected(bench.command("serve"), era) as client:
@@ -208,12 +195,7 @@ async def saves(bench: Bench, era: str) -> None:
                 await until_shown(client, word, renamed_at + SAVE_DEADLINE_SECONDS)
                 took.append((time.perf_counter() - renamed_at) * 1e3)
             await anyio.sleep(bench.chance.uniform(0.05, 0.4))
-    found = spread(took)
-    show(
-        "save to searchable",
-        f"p50 {found.p50:.0f} ms, p99 {found.p99:.0f} ms, longest {found.most:.0f} ms"
-        f" (n={found.calls})",
-    )
+    return took
 
 
 async def until_shown(client: Client, word: str, deadline: float) -> None:
@@ -257,72 +239,3 @@ def is_building(answer: Call) -> bool:
 def files_below(folder: Path) -> list[Path]:
     """All files of a folder."""
     return [path for path in folder.rglob("*") if path.is_file()]
-
-
-def show(name: str, text: str) -> None:
-    """One line of the report."""
-    print(f"{name:<50} {text}", flush=True)
-
-
-def show_pairs(name: str, pairs: Sequence[tuple[Call, Call]]) -> None:
-    """One line: ours, the empty server, and how far apart."""
-    ours = spread([pair[0].milliseconds for pair in pairs])
-    floor = spread([pair[1].milliseconds for pair in pairs])
-    size = median(len(pair[0].text.encode()) for pair in pairs)
-    show(
-        name,
-        f"p50 {ours.p50:7.2f} ms, p99 {ours.p99:7.2f} | empty {floor.p50:5.2f}, {floor.p99:5.2f}"
-        f" | above {ours.p50 - floor.p50:7.2f}, {ours.p99 - floor.p99:7.2f}"
-        f" | x {ours.p50 / floor.p50:5.1f} | {size:,.0f} bytes (n={ours.calls})",
-    )
-
-
-async def measure(bench: Bench, *, rounds: int, eras: Sequence[str]) -> None:
-    """Everything that needs a complete index."""
-    await found_needles(bench, eras[0])
-    for era in eras:
-        await starts(bench, era, rounds)
-    for era in eras:
-        await calls(bench, era, rounds)
-    await saves(bench, eras[0])
-
-
-def run(work: Path, notes: int, *, rounds: int, builds: int, eras: Sequence[str]) -> None:
-    """Make the vault when it is not there, then build, measure and report."""
-    vault = work / "vault"
-    if not vault.exists():
-        write_vault(vault, notes=notes, seed=SEED, needles=NEEDLES)
-    for at in range(builds):
-        with tempfile.TemporaryDirectory(prefix="index-", dir=work) as folder:
-            bench = Bench(vault, Path(folder))
-            if at == 0:
-                show("vault", f"{len(bench.notes):,} notes; {os.cpu_count()} processors")
-            anyio.run(build, bench, eras[0])
-            if at < builds - 1:
-                continue
-            started = time.perf_counter()
-            subprocess.run(bench.command("index"), check=True, stdout=subprocess.DEVNULL)
-            show("the rest of the token counts", f"{time.perf_counter() - started:.1f} s")
-
-            async def all_of_it(bench: Bench = bench) -> None:
-                await measure(bench, rounds=rounds, eras=eras)
-
-            anyio.run(all_of_it)
-
-
-def main() -> None:
-    """Measure as the command line says."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--notes", type=int, default=10_000)
-    parser.add_argument("--work", type=Path, required=True, help="folder for vault and index")
-    parser.add_argument("--rounds", type=int, default=3, help="how often the calls are made (3)")
-    parser.add_argument("--builds", type=int, default=1, help="how often it is built anew (1)")
-    parser.add_argument("--era", choices=(*ERAS, "both"), default="both")
-    chosen = parser.parse_args()
-    chosen.work.mkdir(parents=True, exist_ok=True)
-    eras = tuple(ERAS) if chosen.era == "both" else (chosen.era,)
-    run(chosen.work, chosen.notes, rounds=chosen.rounds, builds=chosen.builds, eras=eras)
-
-
-if __name__ == "__main__":
-    main()

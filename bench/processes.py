@@ -1,0 +1,116 @@
+"""Whole processes of ours: what commands take, what memory a server holds, how large an index is.
+
+Wall seconds over a warm index; memory is the resident set of a server that has answered and rests,
+beside the empty server's. Not here: calls over MCP (`serving`), the floor of a build (`floors`).
+"""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from hooks import spent
+from raw_client import Server, processor_seconds
+from serving import EMPTY_SERVER, Bench, Figures, files_below
+
+QUIET_SECONDS = 0.5
+QUIET_WITHIN_SECONDS = 30.0
+
+
+def commands(bench: Bench, rounds: int) -> Figures:
+    """Wall seconds of each command, and which of them import the SDK."""
+    branch = bench.briefs(1)[0][0][1]["branch"]
+    asked = {
+        "hook": bench.command("hook", "session-start", "--branch", branch),
+        "status": bench.command("status"),
+        "brief": bench.command("brief", branch),
+        "search": bench.command("search", bench.needles[0]["question"]),
+        "all briefs": bench.command("brief", "--all"),
+    }
+    found: Figures = {name: [] for name in asked}
+    for turn in range(rounds + 1):
+        for name, command in asked.items():
+            seconds = spent(command)[0]
+            if turn:  # the first run of each only warms the disk
+                found[name].append(seconds)
+    found["import mcp"] = [name for name, command in asked.items() if _imports_mcp(command)]
+    return found
+
+
+def _imports_mcp(command: list[str]) -> bool:
+    told = subprocess.run(
+        [command[0], "-X", "importtime", *command[1:]], check=True, capture_output=True,
+        stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    return any(line.rpartition(b"|")[2].strip() == b"mcp" for line in told.stderr.splitlines())
+
+
+def memory(bench: Bench, rounds: int) -> Figures:
+    """MB that rest in a server behind a search and a brief, and in the empty server."""
+    found: Figures = {"ours": [], "floor": []}
+    for _ in range(rounds):
+        asked = [*bench.searches(2), *bench.briefs(1)[0]]
+        found["ours"].append(_resident(bench.command("serve"), asked))
+        found["floor"].append(_resident(EMPTY_SERVER, [("answer", {"query": "?"})]))
+    return found
+
+
+def _resident(command: list[str], asked: list) -> float:
+    server = Server(command)
+    try:
+        server.initialize()
+        for tool, arguments in asked:
+            server.call(tool, arguments)
+        _quiet(server.process.pid)
+        return resident_megabytes(server.process.pid)
+    finally:
+        server.kill()
+
+
+def _quiet(process_id: int) -> None:
+    """Wait until a process rests, or for a bounded time."""
+    deadline, before = time.monotonic() + QUIET_WITHIN_SECONDS, -1.0
+    while time.monotonic() < deadline:
+        now = processor_seconds(process_id)
+        if now - before < 0.03:
+            return
+        before = now
+        time.sleep(QUIET_SECONDS)
+
+
+def resident_megabytes(process_id: int, name: str = "VmRSS") -> float:
+    """Resident memory of a process (Linux)."""
+    status = Path(f"/proc/{process_id}/status").read_text(encoding="ascii")
+    return int(status.partition(f"{name}:")[2].split()[0]) / 1024
+
+
+def complete_index(bench: Bench) -> Figures:
+    """Build or complete the index, token counts included: seconds, its bytes and the vault's."""
+    from_nothing = not bench.index_dir.exists()
+    wall, processor = spent(bench.command("index"))
+    return {
+        "from nothing": from_nothing,
+        "seconds": wall,
+        "processor seconds": processor,
+        "index bytes": sum(path.stat().st_size for path in files_below(bench.index_dir)),
+        "vault bytes": sum(path.stat().st_size for path in files_below(bench.vault)),
+    }
+
+
+def versions() -> Figures:
+    """What the figures were made with."""
+    told = subprocess.run(
+        [sys.executable, "-c", _VERSIONS], check=True, capture_output=True, text=True
+    )
+    return dict(line.split("=", 1) for line in told.stdout.splitlines())
+
+
+_VERSIONS = """
+import os, platform, sqlite3
+from importlib.metadata import version
+print(f"Python={platform.python_version()}")
+print(f"SQLite={sqlite3.sqlite_version}")
+print(f"mcp={version('mcp')}")
+print(f"workingset-mcp={version('workingset-mcp')}")
+print(f"system={platform.system()} on {os.cpu_count()} processors")
+"""

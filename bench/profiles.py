@@ -1,0 +1,79 @@
+"""Where the time of an answer goes: own time by part, of searches and briefs inside one process.
+
+`cProfile` slows small functions down, so shares are a direction and not a measure; what a call takes
+without it stands beside. Not here: the parts of a build, each timed alone (`floors`).
+"""
+
+import cProfile
+import pstats
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+from serving import Bench, Figures
+
+from workingset_mcp.settings import Settings
+from workingset_mcp.workspace import Workspace
+
+SHOWN = 6
+_PACKAGE = "workingset_mcp"
+_BUILT_IN = {
+    "sqlite3": "SQLite",
+    "posix": "the disk",
+    "CoreBPE": "counting tokens",
+    "tiktoken": "counting tokens",
+    "re.Pattern": "regular expressions",
+}
+
+
+def shares(bench: Bench) -> Figures:
+    """For searches and briefs: milliseconds in process (median), and the share of each part."""
+    workspace = Workspace(bench.vault, Settings(index_dir=str(bench.index_dir)))
+    workspace.build()
+    asked: dict[str, list[Callable[[], object]]] = {
+        "search": [
+            lambda query=one["query"]: workspace.search(query)
+            for _, one in bench.searches(100)
+        ],
+        "brief": [
+            lambda branch=one["branch"]: workspace.brief(branch)
+            for _, one in bench.briefs(25)[0]
+        ],
+    }  # fmt: skip
+    found = {name: _profiled(ask) for name, ask in asked.items()}
+    workspace.close()
+    return found
+
+
+def _profiled(asked: list[Callable[[], object]]) -> Figures:
+    took = []
+    for ask in asked:
+        started = time.perf_counter()
+        ask()
+        took.append((time.perf_counter() - started) * 1e3)
+    profile = cProfile.Profile()
+    with profile:
+        for ask in asked:
+            ask()
+    own: Counter[str] = Counter()
+    for (file, _, function), row in pstats.Stats(profile).stats.items():  # type: ignore[attr-defined]  # no stub
+        own[_part(file, function)] += row[2]
+    whole = sum(own.values())
+    return {
+        "milliseconds": median(took),
+        "shares": {name: seconds / whole for name, seconds in own.most_common(SHOWN)},
+    }
+
+
+def _part(file: str, function: str) -> str:
+    """The part that a function belongs to."""
+    if file == "~":
+        return next((name for word, name in _BUILT_IN.items() if word in function), "built-ins")
+    parts = Path(file).parts
+    if _PACKAGE in parts:
+        return "/".join(parts[len(parts) - parts[::-1].index(_PACKAGE) :]).removesuffix(".py")
+    if "site-packages" in parts:
+        return parts[parts.index("site-packages") + 1]
+    return "Python's library"
