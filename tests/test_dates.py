@@ -507,9 +507,9 @@ def test_any_text_gives_true_ordered_offsets_and_real_days(
     ids=lambda text: text[:12],
 )
 def test_time_grows_only_with_length(text: str) -> None:
-    start = time.perf_counter()
+    start = time.thread_time()
     find_dates(text)
     find_dates(text, year=2026)
     date_of_path(text)
     year_only_of_path(text)
-    assert time.perf_counter() - start < 4 * 0.5
+    assert time.thread_time() - start < 4 * 0.5
