@@ -16,7 +16,7 @@ from workingset_mcp.index import Snapshot, Stemmer
 from workingset_mcp.index.rows import CJK_RUN, NoteRow, SectionRow
 from workingset_mcp.search.query import Concept, Query, fold, words_of
 
-MOST_SCORED_ROWS = 1_500  # sum of the document frequencies of the words that are ORed
+MOST_SCORED_ROWS = 1_000  # sum of the document frequencies of the words that are ORed
 MATCHED = 200
 RERANKED = 60
 RARE = 20  # sections
