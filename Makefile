@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo test lint types unit coverage clean
+.PHONY: demo test lint types unit bench coverage clean
 
 demo: $(VENV)/installed
 	$(BIN)/workingset-mcp demo
@@ -21,6 +21,9 @@ unit: $(VENV)/installed-dev
 	PYTHONWARNDEFAULTENCODING=1 $(BIN)/coverage run -m pytest --numprocesses auto --dist worksteal
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
+
+bench: $(VENV)/installed-dev
+	$(BIN)/python bench/performance.py --work build/bench --notes 1300,10000,100000 --peers
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12 …")'

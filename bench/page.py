@@ -231,7 +231,7 @@ def _others(peers: Mapping[str, Figures]) -> list[str]:
     ]  # fmt: skip
     rows: list[tuple[str, Callable[[Figures], str]]] = [
         ("version", lambda made: made["version"]),
-        ("index, whole process", lambda made: f"{median(made['index']):.2f} s"),
+        ("index, whole process", _indexed),
         ("index on disk", lambda made: f"{made['index bytes'] / 1e6:.1f} MB"),
         ("refresh, one note saved, whole process", lambda made: f"{median(made['refresh']):.2f} s"),
         ("start to first answer", lambda made: f"{median(made['start']):,.0f} ms"),
@@ -259,7 +259,8 @@ def _others(peers: Mapping[str, Figures]) -> list[str]:
         if made.get("failed"):
             lines.append(f"- {name}: **did not run to its end**: {made['failed']}.")
         elif made["remark"]:
-            lines.append(f"- {name}: {made['remark']}.")
+            cut = "; asked as far as its index had come" if "index cut" in made else ""
+            lines.append(f"- {name}: {made['remark']}{cut}.")
     return lines
 
 
@@ -268,6 +269,12 @@ def _cell(figure: Callable[[Figures], str], made: Figures) -> str:
         return figure(made)
     except KeyError:
         return "–"
+
+
+def _indexed(made: Figures) -> str:
+    if "index cut" in made:
+        return f"cut at {made['index cut']:.0f} s"
+    return f"{median(made['index']):.2f} s"
 
 
 def _seen(made: Figures) -> str:

@@ -26,7 +26,7 @@ from serving import files_below, saved
 
 from workingset_mcp.budget import count_tokens
 
-INDEX_SECONDS = 420.0
+INDEX_SECONDS = 300.0
 INDEX_ALL_SECONDS = 25.0  # no further build is begun behind it
 PHASE_SECONDS = 40.0  # for each form of the questions
 ROUNDS = 5
@@ -135,7 +135,11 @@ class Run:
             *before, last = self.peer.index(self.folder, self.vault)
             for command in before:
                 run(command, INDEX_SECONDS, self.environment)
-            made["index"].append(self._seconds(last))
+            try:
+                made["index"].append(self._seconds(last))
+            except subprocess.TimeoutExpired as error:  # asked as far as it came
+                made["index cut"] = error.timeout
+                return
         made["index bytes"] = sum(path.stat().st_size for path in files_below(self.home))
         if self.peer.refresh is not None:
             made["refresh"] = []
@@ -154,7 +158,11 @@ class Run:
         self.home.mkdir(exist_ok=True)
         command = self.peer.serve(self.folder, self.vault)
         server = Server(command, environment=self.environment)
-        server.initialize()
+        try:
+            server.initialize()
+        except (TimeoutError, EOFError):
+            server.kill()
+            raise
         return server
 
     def _start(self) -> float:

@@ -11,14 +11,18 @@ from statistics import median
 from typing import Any
 
 WIDTH, HEIGHT = 760, 440
-LEFT, RIGHT, TOP, BOTTOM = 64, 250, 46, 54
+LEFT, RIGHT, TOP, BOTTOM = 64, 220, 64, 54
 LEAST_APART = 17
-COLOURS = ("#b3261e", "#1f6feb", "#2a7d2e", "#8a4fbf", "#a15c00")
 
 Points = Sequence[tuple[float, float]]
+
+COLOURS = {
+    "index": "#b3261e", "refresh": "#1f6feb", "search": "#2a7d2e", "brief": "#8a4fbf",
+    "memory": "#a15c00",
+}  # fmt: skip
 _CURVES = {
     "index": lambda made: median(made["index"]["ours"]),
-    "refresh, nothing changed": lambda made: median(made["refresh"]["ours"]),
+    "refresh": lambda made: median(made["refresh"]["ours"]),
     "search": lambda made: median(made["search"]["handshake"]["search"]["ours"]["p50"]),
     "brief": lambda made: median(made["search"]["handshake"]["brief"]["ours"]["p50"]),
     "memory": lambda made: median(made["memory"]["ours"]),
@@ -71,8 +75,8 @@ def growth(figures: Mapping[str, Any]) -> str:
         parts.append(_text(LEFT - 8, y(10**power) + 4, f"×{10**power}", "end"))
     ends = sorted((y(points[-1][1] / points[0][1]), name) for name, points in drawn.items())
     label_at = -math.inf
-    for colour, (end, name) in zip(COLOURS, ends, strict=False):
-        points = drawn[name]
+    for end, name in ends:
+        points, colour = drawn[name], COLOURS[name]
         line = " ".join(f"{x(notes):.1f},{y(value / points[0][1]):.1f}" for notes, value in points)
         parts.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2"/>')
         parts += [
@@ -81,12 +85,10 @@ def growth(figures: Mapping[str, Any]) -> str:
         ]
         label_at = max(end + 4, label_at + LEAST_APART)
         told = f"{name}, slope {slope(points):.2f}"
-        parts.append(_text(x(points[-1][0]) + 10, label_at, told, "start", colour))
+        parts.append(_text(WIDTH - RIGHT + 10, label_at, told, "start", colour))
     even = f"{x(sizes[0]):.1f},{y(1):.1f} {x(sizes[-1]):.1f},{y(sizes[-1] / sizes[0]):.1f}"
     parts.append(f'<polyline points="{even}" fill="none" stroke="#777777" stroke-dasharray="4 4"/>')
-    parts.append(
-        _text(LEFT + 10, TOP + 12, "dashed: as the vault grows, slope 1", "start", "#555555")
-    )
+    parts.append(_text(LEFT, 42, "dashed: as the vault grows, slope 1", "start", "#555555"))
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
