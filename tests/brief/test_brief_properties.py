@@ -336,16 +336,16 @@ def test_stated_counts_are_those_of_the_lines_shown_and_left_out(vault: Notes, b
             assert boxless(shown)[0] == len(shown.actions)
             told = "\n".join(shown.section(LEFT).lines)
             for title, noun in (
-                (ITEMS, "open items"),
-                (LABELS, "labelled lines"),
-                (FACTS, "facts"),
+                (ITEMS, "open item"),
+                (LABELS, "labelled line"),
+                (FACTS, "fact"),
             ):
                 total = full.section(title).total or 0
                 assert counts[title] + told_of(told, f"more {noun}") == total
             bullets = boxless(full)[1] or told_of(
                 "\n".join(full.section(LEFT).lines), "more action"
             )
-            assert len(shown.actions) + told_of(told, "more action bullets") == bullets
+            assert len(shown.actions) + told_of(told, "more action bullet") == bullets
 
 
 def boxless(shown: Reading) -> tuple[int, int]:
@@ -355,8 +355,8 @@ def boxless(shown: Reading) -> tuple[int, int]:
 
 
 def told_of(told: str, noun: str) -> int:
-    found = re.search(rf"^- (\d+) {noun}", told, re.MULTILINE)
-    return int(found[1]) if found else 0
+    found = re.search(rf"^- ([\d,]+) {noun}s?\b", told, re.MULTILINE)
+    return int(found[1].replace(",", "")) if found else 0
 
 
 @examples(50)

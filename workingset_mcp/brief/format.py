@@ -141,10 +141,10 @@ def _items_left_out(materials: Materials, boxes: int, bullets: int) -> Iterator[
     branch = materials.branch.name
     if len(materials.open_items) > boxes:
         rest = len(materials.open_items) - boxes
-        yield f'- {rest} more open items: list_items(branch="{branch}")'
+        yield f'- {counted(rest, "more open item")}: list_items(branch="{branch}")'
     if len(materials.actions) > bullets:
         rest = len(materials.actions) - bullets
-        yield f'- {rest} more action bullets: list_items(kind="action", branch="{branch}")'
+        yield f'- {counted(rest, "more action bullet")}: list_items(kind="action", branch="{branch}")'
     if materials.copied_forward:
         yield f"- {materials.copied_forward} action bullets copied forward from note to note"
     if materials.stale_boxes:
@@ -167,8 +167,9 @@ def _decisions(room: Room) -> Rendered:
     rendered = _list(room, materials.decisions, room.mosts.decisions)
     shown = rendered.text.count("\n") - 1 if rendered.text else 0
     if len(materials.decisions) > shown:
+        rest = counted(len(materials.decisions) - shown, "more labelled line")
         left.append(
-            f'- {len(materials.decisions) - shown} more labelled lines: list_items(kind="decision",'
+            f'- {rest}: list_items(kind="decision",'
             f' branch="{branch}") and kinds owner, due, blocker, action'
         )
     if materials.stale_labels:
@@ -183,7 +184,7 @@ def _facts(room: Room) -> Rendered:
         room,
         room.materials.facts,
         room.mosts.facts,
-        "facts",
+        "fact",
         'list_items(kind="fact", branch="{}")',
     )
 
@@ -222,7 +223,8 @@ def _standing(room: Room) -> Rendered:
     )
     total = sum(len(lines) for lines in materials.standing.values())
     shown = sum(map(len, picked.values()))
-    left = (f"- {total - shown} more standing lines of undated notes",) if total > shown else ()
+    rest = counted(total - shown, "more standing line")
+    left = (f"- {rest} of undated notes",) if total > shown else ()
     return Rendered(f"\n{text}" if text else "", left)
 
 
@@ -262,7 +264,8 @@ def _list(
     text = "".join(printed[:kept])
     left: tuple[str, ...] = ()
     if noun and len(lines) > kept:
-        left = (f"- {len(lines) - kept} more {noun}: {call.format(room.materials.branch.name)}",)
+        rest = counted(len(lines) - kept, f"more {noun}")
+        left = (f"- {rest}: {call.format(room.materials.branch.name)}",)
     return Rendered(f" ({kept} of {len(lines)})\n{text}" if lines else "", left)
 
 

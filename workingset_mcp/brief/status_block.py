@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from workingset_mcp.answer import closing_fence, quoted_block
+from workingset_mcp.answer import closing_fence, counted, quoted_block
 from workingset_mcp.brief.room import Rendered, Room, mark_shown
 from workingset_mcp.budget import count_tokens, take_lines
 
@@ -40,7 +40,7 @@ def status_section(room: Room) -> Rendered:
     shown = [*lines[:kept], *closing_fence(lines[:kept])]
     rest = len(lines) - kept
     text = head + _status_block(shown, source, status.line + kept - 1)
-    text += f"Cut: {rest} more lines: {more.format(status.line + kept)}\n"
+    text += f"Cut: {counted(rest, 'more line')}: {more.format(status.line + kept)}\n"
     mark_shown(room, note.path, status.line, status.last_line)
     return Rendered(text)
 
