@@ -16,6 +16,7 @@ from typing import Any
 
 INSTALL_SECONDS = 400.0
 BEST = 10  # notes of an answer that are looked at
+_PLACE = re.compile(r"\S*(?://|/\w+/)\S*")  # hosts and folders of one machine say nothing to others
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,9 @@ def run(command: list[str], seconds: float, environment: Mapping[str, str] | Non
     )  # fmt: skip
     if done.returncode:
         said = (done.stderr or done.stdout).strip().splitlines() or ["no word"]
-        raise RuntimeError(f"{Path(command[0]).name} {' '.join(command[1:3])}: {said[-1][:200]}")
+        raise RuntimeError(
+            f"{Path(command[0]).name} {' '.join(command[1:3])}: {_PLACE.sub('…', said[-1])[:200]}"
+        )
 
 
 def _npm(*packages: str) -> Callable[[Path], None]:
