@@ -49,7 +49,7 @@ def test_what_another_client_refreshed_meanwhile_is_told(
 
     def another_client(reading: int) -> None:
         if reading == 0:
-            (here.vault.root / NOTE).write_text("# Call\n\nround 1, longer\n")
+            (here.vault.root / NOTE).write_text("# Call\n\nround 1, longer\n", encoding="utf-8")
             assert there.freshness.refresh()
             assert here.freshness.refresh()  # this server's own follower saw it, too
 
@@ -67,7 +67,9 @@ def test_a_write_elsewhere_does_not_make_an_answer_repeat(open_vault: OpenVault)
     assert here.freshness.refresh("cust/acme")  # a note written a moment ago is read again once
 
     def another_branch(reading: int) -> None:
-        (here.vault.root / "wiki/terms.md").write_text(f"# Terms\n\ngiraffe {reading}\n")
+        (here.vault.root / "wiki/terms.md").write_text(
+            f"# Terms\n\ngiraffe {reading}\n", encoding="utf-8"
+        )
         assert there.freshness.refresh()
 
     answer, readings = telling(here, another_branch)
@@ -82,7 +84,9 @@ def test_a_vault_that_keeps_changing_is_answered_as_behind(
     here = open_vault(VAULT)
 
     def keeps_changing(reading: int) -> None:
-        (here.vault.root / NOTE).write_text(f"# Call\n\nround {'I' * (reading + 2)}\n")
+        (here.vault.root / NOTE).write_text(
+            f"# Call\n\nround {'I' * (reading + 2)}\n", encoding="utf-8"
+        )
 
     answer, readings = telling(here, keeps_changing, quoted_only=quoted_only)
     assert "index behind: the vault keeps changing" in answer.partition("\n")[0]
@@ -95,7 +99,7 @@ def test_one_index_in_memory_serves_several_threads(tmp_path: Path) -> None:
     root = tmp_path / "vault"
     note = root / NOTE
     note.parent.mkdir(parents=True)
-    note.write_text("# Call\n\nround 0\n")
+    note.write_text("# Call\n\nround 0\n", encoding="utf-8")
     workspace = Workspace(root, Settings(), in_memory=True)
     workspace.build()
     wrong: list[str] = []
@@ -110,7 +114,7 @@ def test_one_index_in_memory_serves_several_threads(tmp_path: Path) -> None:
     for thread in threads:
         thread.start()
     for number in range(30):
-        note.write_text(f"# Call\n\nround {number}\n")
+        note.write_text(f"# Call\n\nround {number}\n", encoding="utf-8")
         workspace.freshness.refresh()
     for thread in threads:
         thread.join(30)

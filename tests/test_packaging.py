@@ -87,7 +87,7 @@ class Image:
         """RUN, with the paths of the image moved here. Nothing is fetched."""
         moved = re.sub(r"(?<![\w.])/(?=opt/)", f"{self.root}/", command)
         subprocess.run(
-            ["/bin/sh", "-c", moved], check=True, cwd=self.work, capture_output=True, text=True,
+            ["/bin/sh", "-c", moved], check=True, cwd=self.work, capture_output=True, encoding="utf-8",
             env={**beside(self.folder), **self.environment, "PIP_NO_DEPS": "1"},
         )  # fmt: skip
 
@@ -157,7 +157,7 @@ def test_every_line_of_the_dockerfile_runs_and_the_image_serves_a_vault(image: I
         "clientInfo": {"name": "a test", "version": "1"},
     }}  # fmt: skip
     with subprocess.Popen(
-        moved, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        moved, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8",
         env={**beside(image.folder), "HOME": image.environment["HOME"]},
     ) as served:  # fmt: skip
         assert served.stdin

@@ -184,18 +184,15 @@ class Opened:
         wanted = given.strip()
         if not wanted:
             raise ArgumentError("No branch is named.", 'Name one, e.g. "cust/acme".')
-        if wanted not in self.known_branches():  # `cust\\acme`, unless a folder is called so
+        if not self._is_branch(wanted):  # `cust\\acme`, unless a folder is called so
             wanted = wanted.replace("\\", "/").strip("/") or "."
         for attempt in (1, 2):
-            with self.index.snapshot() as snapshot:
-                names = snapshot.branch_names()
-            if wanted in names or self._may_be_folder(wanted):
+            if self._is_branch(wanted) or self._may_be_folder(wanted):
                 deadline = time.monotonic() + FIRST_BUILD_WAIT_SECONDS
                 self.freshness.refresh(wanted, deadline=deadline)
-                with self.index.snapshot() as snapshot:
-                    names = snapshot.branch_names()
-            if wanted in names:
-                return wanted
+                if self._is_branch(wanted):
+                    return wanted
+            names = self.known_branches()
             same = [name for name in names if name.casefold() == wanted.casefold()]
             last = [
                 name for name in names if name.rpartition("/")[2].casefold() == wanted.casefold()
@@ -280,6 +277,10 @@ class Opened:
     def _refresh_all(self) -> None:
         if self.freshness.wait_until_built():
             self.freshness.refresh()
+
+    def _is_branch(self, name: str) -> bool:
+        with self.index.snapshot() as snapshot:
+            return snapshot.has_branch(name)
 
     def _may_be_folder(self, name: str) -> bool:
         if name == ".":

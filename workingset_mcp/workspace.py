@@ -51,7 +51,7 @@ class Workspace(Opened):
         with self.index.snapshot() as snapshot:
             remarks = [
                 f"{note.path}:{remark.line} {remark.text}"
-                for note in snapshot.notes()
+                for note in snapshot.remarked()
                 for remark in note.remarks
             ]
             return {

@@ -151,7 +151,6 @@ USAGE: Mapping[str, Sequence[str]] = {
     "no such format": ["check", "--format", "xml"],
     "no client": ["install"],
     "no file": ["compact"],
-    "no event": ["hook", "zebra"],
 }
 
 

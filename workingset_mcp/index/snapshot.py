@@ -96,6 +96,15 @@ class Snapshot:
         """Names of the branches that hold a note."""
         return [row[0] for row in self._all("SELECT DISTINCT branch FROM note ORDER BY branch")]
 
+    def has_branch(self, name: str) -> bool:
+        """Whether a note stands in this branch."""
+        return bool(self._all("SELECT 1 FROM note WHERE branch = ? LIMIT 1", name))
+
+    def remarked(self) -> list[NoteRow]:
+        """Notes with a remark, by path."""
+        sql = f"SELECT {_NOTE} FROM note n WHERE n.kind != 'brief' AND n.remarks != '[]'"
+        return [_note(row) for row in self._all(f"{sql} ORDER BY n.path")]
+
     def notes(self, branch: str | None = None) -> list[NoteRow]:
         """Notes (no generated briefs) by path, of the vault or of one branch."""
         sql = f"SELECT {_NOTE} FROM note n WHERE n.kind != 'brief'"
@@ -321,24 +330,13 @@ def _marks(values: Sequence[object]) -> str:
 
 
 def _note(row: Sequence[Any]) -> NoteRow:
+    units, remarks = row[12], row[13]
     return NoteRow(
-        row[0],
-        row[1],
-        row[2],
-        row[3],
-        row[4],
-        row[5],
-        row[6],
-        bool(row[7]),
-        row[8],
-        row[9],
-        row[10],
-        row[11],
-        tuple(Unit(*unit) for unit in json.loads(row[12])) if row[12] != "[]" else (),
-        tuple(Remark(*remark) for remark in json.loads(row[13])) if row[13] != "[]" else (),
-        row[14],
-        row[15],
-    )
+        row[0], row[1], row[2], row[3], row[4], row[5], row[6], bool(row[7]), row[8], row[9], row[10], row[11],
+        tuple(Unit(*unit) for unit in json.loads(units)) if units != "[]" else (),
+        tuple(Remark(*remark) for remark in json.loads(remarks)) if remarks != "[]" else (),
+        row[14], row[15],
+    )  # fmt: skip
 
 
 def _section(row: Sequence[Any]) -> SectionRow:
