@@ -279,8 +279,11 @@ class Opened:
             self.freshness.refresh()
 
     def _is_branch(self, name: str) -> bool:
-        with self.index.snapshot() as snapshot:
-            return snapshot.has_branch(name)
+        try:
+            with self.index.snapshot() as snapshot:
+                return snapshot.has_branch(name)
+        except UnicodeEncodeError:  # half a character: no folder is called so
+            return False
 
     def _may_be_folder(self, name: str) -> bool:
         if name == ".":
