@@ -24,6 +24,7 @@ _NOTE = (
     "n.id, n.path, n.branch, n.title, n.date, n.date_source, n.kind, n.template, n.line_count,"
     " n.tokens, n.size, n.digest, n.units, n.remarks, n.line_digests, n.aliases || char(10) || n.tags"
 )
+_NOTE_ALONE = _NOTE.replace("n.units, n.remarks, n.line_digests", "'[]', '[]', x''")
 _SECTION = "id, note_id, ordinal, first_line, last_line, level, headings, date, skip, text, opens"
 _NOTES_OF_FTS = "JOIN section s ON s.id = fts.rowid JOIN note n ON n.id = s.note_id"
 _OPEN = ", ".join(f"'{state}'" for state in OPEN_STATES)
@@ -115,9 +116,9 @@ class Snapshot:
         return [_note(row) for row in rows]
 
     def notes_by_id(self, ids: Iterable[int]) -> dict[int, NoteRow]:
-        """The notes of these ids."""
+        """The notes of these ids, without their units, remarks and digests of lines."""
         wanted = list(ids)
-        sql = f"SELECT {_NOTE} FROM note n WHERE n.id IN ({_marks(wanted)})"
+        sql = f"SELECT {_NOTE_ALONE} FROM note n WHERE n.id IN ({_marks(wanted)})"
         return {row[0]: _note(row) for row in self._all(sql, *wanted)}
 
     def note(self, path: str) -> NoteRow | None:

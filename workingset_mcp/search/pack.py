@@ -16,7 +16,7 @@ from workingset_mcp.answer import fenced
 from workingset_mcp.budget import count_tokens, cut_to_tokens
 from workingset_mcp.markdown import split_lines
 from workingset_mcp.search.query import fold
-from workingset_mcp.search.rank import Ranked, Weighed, starts_of_words
+from workingset_mcp.search.rank import Ranked, Weighed, begins_a_word
 
 LONG_LINE = 300
 LEAST_PASSAGE_TOKENS = 30
@@ -309,7 +309,7 @@ def _finder(one: Weighed) -> Callable[[str], bool]:
         stem[:-1] if stem.endswith("i") and len(stem) > 2 else stem for stem in one.stems if stem
     ]
     if len(stems) < 2:
-        return lambda text: bool(stems) and next(starts_of_words(text, stems[0]), -1) >= 0
+        return lambda text: bool(stems) and begins_a_word(text, stems[0])
 
     @cache
     def pattern() -> re.Pattern[str]:

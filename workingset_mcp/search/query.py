@@ -112,6 +112,12 @@ def words_of(text: str) -> list[str]:
     return _WORD.findall(text)
 
 
+def cjk_match(word: str) -> str:
+    """The MATCH term of a CJK word: its pairs of characters, one after the other."""
+    pairs = " ".join(word[at : at + 2] for at in range(len(word) - 1))
+    return f'cjk : "{pairs}"'
+
+
 def _without_accent(matched: re.Match[str]) -> str:
     decomposed = unicodedata.normalize("NFD", matched[0])
     return "".join(c for c in decomposed if not unicodedata.combining(c))

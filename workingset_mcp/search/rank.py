@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 from workingset_mcp.dates import date_words
 from workingset_mcp.index import Snapshot, Stemmer
 from workingset_mcp.index.rows import CJK_RUN, NoteRow, SectionRow
-from workingset_mcp.search.query import Concept, Query, fold, words_of
+from workingset_mcp.search.query import Concept, Query, cjk_match, fold, words_of
 
-MOST_SCORED_ROWS = 1_000  # sum of the document frequencies of the words that are ORed
+MOST_SCORED_ROWS = 1_000
 MATCHED = 200
 RERANKED = 60
 RARE = 20  # sections
@@ -25,7 +25,7 @@ SHORT_CHARACTERS = 60
 OWN_WORDS = 0.6  # what the typed words are worth beside those of `also`
 OWN_BESIDE_GLOSSARY = 0.9
 EXACT, EXACT_ALONE = 0.2, 1.0  # what the very word is worth beside one that only shares its stem
-WEAK_BELOW = 0.44
+WEAK_BELOW = 0.38
 _PAIRED = 3
 _MOST_POSITIONS = 50
 
@@ -102,7 +102,7 @@ def rank(query: Query, snapshot: Snapshot, stemmer: Stemmer, limits: Filter) -> 
     absent += tuple(
         (word, ())
         for word in query.cjk_words
-        if not snapshot.holds(_pairs_of(word), where, parameters)
+        if not snapshot.holds(cjk_match(word), where, parameters)
     )
     if not present:
         return Ranking((), tuple(weighed), absent, weak=False, matched_notes=0)
@@ -139,11 +139,6 @@ def _hits_of_rare(
         if one.concept.own and one.frequency <= RARE
         for hit in snapshot.match(one.concept.match, RARE, where, parameters)
     }
-
-
-def _pairs_of(word: str) -> str:
-    pairs = " ".join(word[at : at + 2] for at in range(len(word) - 1))
-    return f'cjk : "{pairs}"'
 
 
 def _weigh(
@@ -219,12 +214,9 @@ def _rerank(
 def _find(one: Weighed, text: str, body_at: int, stemmer: Stemmer) -> tuple[list[int], bool]:
     """Where a concept stands in a folded text, and whether its very word stands in the body."""
     concept = one.concept
-    if concept.literal:
-        found = list(_occurrences(text, concept.literal))
-        return found, any(place >= body_at for place in found)
-    if concept.kind == "cjk":
-        found = list(_occurrences(text, concept.words[0]))
-        return found, any(place >= body_at for place in found)
+    if whole := concept.literal or (concept.kind == "cjk" and concept.words[0]):
+        found = list(_occurrences(text, whole))
+        return found, bool(found) and found[-1] >= body_at
     if len(concept.words) > 1:
         return _find_phrase(concept, text, body_at)
     if not concept.words:
@@ -257,7 +249,7 @@ def _find_phrase(concept: Concept, text: str, body_at: int) -> tuple[list[int], 
         span = text[place : place + 3 * sum(map(len, concept.words)) + 20]
         if tuple(words_of(span)[: len(concept.words)]) == concept.words:
             positions.append(place)
-    return positions, any(place >= body_at for place in positions)
+    return positions, bool(positions) and positions[-1] >= body_at
 
 
 def starts_of_words(text: str, needle: str) -> Iterator[int]:
@@ -265,6 +257,14 @@ def starts_of_words(text: str, needle: str) -> Iterator[int]:
     for place in _occurrences(text, needle):
         if not place or not _is_letter(text[place - 1]):
             yield place
+
+
+def begins_a_word(text: str, needle: str) -> bool:
+    """Whether a word of a folded text begins with the needle."""
+    place = text.find(needle)
+    while place > 0 and _is_letter(text[place - 1]):
+        place = text.find(needle, place + len(needle))
+    return place >= 0
 
 
 def _occurrences(text: str, needle: str) -> Iterator[int]:
