@@ -29,7 +29,7 @@ def page(figures: Figures) -> str:
                 "# Performance",
                 "",
                 "Made by one command, which also makes the vaults: `python bench/performance.py --work DIR"
-                " --notes 1300,10000,100000 --peers`. Nothing here is typed by hand.",
+                " --notes 1300,10000,100000 --peers`.",
                 "",
                 f"Made with {versions}. Floors and ours by turns in one run; medians, of at least five"
                 " rounds up to 10,000 notes and of one above. Absolute times depend on the machine, ratios"
