@@ -108,7 +108,7 @@ class Asker:
             return call(self.clients[client])
         except WorkingsetError:
             return None
-        except Exception as error:  # noqa: BLE001 -- whatever it is, it is what is looked for
+        except Exception as error:  # noqa: BLE001  # any exception that a call raises is a finding, counted here
             self.tally.note(f"raises {type(error).__name__}", f"{kind}: {error}")
             return None
         finally:

@@ -11,7 +11,7 @@ import argparse
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,6 +35,11 @@ class Box(NamedTuple):
     path: str
     state: str
     text: str
+
+
+def folder_of(path: str) -> str:
+    """The folder that a note stands in."""
+    return path.rpartition("/")[0] or "."
 
 
 def branch_of(path: str) -> str:
@@ -121,7 +126,6 @@ def ask_everything(asked: Asked, root: Path) -> None:
         for branch, count in Counter(branch_of(b.path) for b in of_kind).most_common(MOST_ASKED):
             asked.total("boxes of a state in a branch", count, kind, branch=branch)
     opened = [box for box in boxes if box.state == " "]
-    folder_of: Callable[[str], str] = lambda path: path.rpartition("/")[0] or "."  # noqa: E731  # three of a kind
     for group, key in (("branch", branch_of), ("folder", folder_of), ("path", str)):
         asked.groups(f"open by {group}", Counter(key(b.path) for b in opened), "open", group)
         asked.groups(f"notes by {group}", Counter(map(key, notes)), "note", group)

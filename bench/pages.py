@@ -118,6 +118,16 @@ def compare(workspace: Workspace, budget: int) -> str:
     )
 
 
+def page_after_edit(workspace: Workspace, branch: str, call: dict[str, Any]) -> str:
+    """A page asked for while a note of a branch has a line more."""
+    file = workspace.vault.root / max(on_disk(workspace, branch))
+    before = file.read_bytes()
+    file.write_bytes(before + b"\nOne more line.\n")
+    page = workspace.full(**call, budget=EDIT_BUDGET)
+    file.write_bytes(before)
+    return page
+
+
 def edit(workspace: Workspace) -> str:
     """A row of the table: edits between the first two pages of every branch that has two."""
     asked = said = shown = elsewhere = went_on = 0
@@ -126,21 +136,13 @@ def edit(workspace: Workspace) -> str:
         following = next_call(workspace.full(branch, budget=EDIT_BUDGET))
         if following is None:
             continue
-        file = workspace.vault.root / max(on_disk(workspace, branch))
-        before = file.read_bytes()
-        file.write_bytes(before + b"\nOne more line.\n")
-        page = workspace.full(**following, budget=EDIT_BUDGET)
-        file.write_bytes(before)
+        page = page_after_edit(workspace, branch, following)
         asked, said = asked + 1, said + ("changed since page 1" in page.partition("\n")[0])
         shown += "\n### " in page
         other = next((name for name in branches if name != branch), None)
         if other is None:
             continue
-        file = workspace.vault.root / max(on_disk(workspace, other))
-        before = file.read_bytes()
-        file.write_bytes(before + b"\nOne more line.\n")
-        page = workspace.full(**following, budget=EDIT_BUDGET)
-        file.write_bytes(before)
+        page = page_after_edit(workspace, other, following)
         elsewhere, went_on = elsewhere + 1, went_on + (" · page 2 of " in page.partition("\n")[0])
     return f"| {workspace.vault_name} | {asked} | {said} | {shown} | {elsewhere} | {went_on} |"
 

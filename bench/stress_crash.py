@@ -98,7 +98,7 @@ def after_kill(planted: Planted, index_dir: Path) -> list[str]:
                 wrong.append(f"notice: {workspace.index.notice}")
         finally:
             workspace.close()
-    except Exception as error:  # noqa: BLE001 -- whatever it is, it is what is looked for
+    except Exception as error:  # noqa: BLE001  # any exception that a call raises is a finding, counted here
         return [f"{type(error).__name__}: {error}"]
     return wrong
 

@@ -8,6 +8,7 @@ Tests see no environment of the person who runs them, and their day is 2026-06-1
 import dataclasses
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Protocol
@@ -49,6 +50,21 @@ def write_vault(root: Path, text: str) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content.encode("utf-8", "surrogateescape"))
     return root
+
+
+def program(vault: Path, folder: Path, *options: str) -> list[str]:
+    """The command line of a server over `vault`, with its index in `folder`."""
+    index = ["--index-dir", str(folder / "index")]
+    return [
+        sys.executable,
+        "-m",
+        "workingset_mcp",
+        "serve",
+        "--vault",
+        str(vault),
+        *index,
+        *options,
+    ]
 
 
 def contents_of(workspace: Workspace) -> dict[str, object]:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+from conftest import program
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 
@@ -28,26 +29,12 @@ def vault(tmp_path: Path) -> Path:
     return Path(shutil.copytree(example_vault(), tmp_path / "vault"))
 
 
-def command(vault: Path, tmp_path: Path) -> list[str]:
-    index = str(tmp_path / "index")
-    return [
-        sys.executable,
-        "-m",
-        "workingset_mcp",
-        "serve",
-        "--vault",
-        str(vault),
-        "--index-dir",
-        index,
-    ]
-
-
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_a_process_serves_every_tool_over_stdio(
     vault: Path, tmp_path: Path, mode: str
 ) -> None:
-    program, *arguments = command(vault, tmp_path)
-    async with Client(StdioServerParameters(command=program, args=arguments), mode=mode) as client:
+    command, *arguments = program(vault, tmp_path)
+    async with Client(StdioServerParameters(command=command, args=arguments), mode=mode) as client:
         for tool, asked in (
             ("get_brief", {"branch": "acme"}),
             ("search_notes", {"query": "AC-4471-0932"}),
@@ -77,7 +64,7 @@ def handshake(process: subprocess.Popen[bytes]) -> dict[str, object]:
 
 def started(vault: Path, tmp_path: Path, **options: object) -> subprocess.Popen[bytes]:
     return subprocess.Popen(  # type: ignore[call-overload,no-any-return]  # options vary by test
-        command(vault, tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options
+        program(vault, tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options
     )
 
 
@@ -101,7 +88,7 @@ def test_the_process_ends_when_its_client_is_killed(vault: Path, tmp_path: Path)
         "print(child.pid, flush=True)\ntime.sleep(60)\n"
     )
     with subprocess.Popen(
-        [sys.executable, "-c", parent, *command(vault, tmp_path)], stdout=subprocess.PIPE
+        [sys.executable, "-c", parent, *program(vault, tmp_path)], stdout=subprocess.PIPE
     ) as process:
         assert process.stdout is not None
         child = int(process.stdout.readline())

@@ -927,7 +927,7 @@ def test_a_template_is_no_source_of_items(open_vault: OpenVault, path: str) -> N
 ACTION_HEADINGS = [
     ("# Call\n\n## Action items\n", True),
     ("# Call\n\n### Next steps:\n", True),
-    ("# Call\n\n## TODO\n", True),  # a heading that people write
+    ("# Call\n\n## TODO\n", True),  # such a heading is what is tested: nothing is left to do
     ("# Call\n\n## Follow-up\n", True),
     ("# Call\n\n## ✅ Action points\n", True),
     ("# Call\n\n**Next steps**\n", True),
@@ -1009,8 +1009,7 @@ def test_a_bullet_in_four_notes_counts_for_the_newest(open_vault: OpenVault) -> 
     days = ["2026-06-09", "2026-06-10", "2026-06-11", "2026-06-12"]
     shown = brief(
         open_vault(
-            # a heading that people write
-            "".join(f"=== cust/acme/{day}.md\n## TODO\n\n- Tom calls the mill\n" for day in days)
+            "".join(f"=== cust/acme/{day}.md\n## Actions\n\n- Tom calls the mill\n" for day in days)
         )
     )
     marked = [pair for pair in shown.section(ITEMS).marked if "Tom calls" in pair[0]]
@@ -1969,7 +1968,7 @@ def test_folders_and_endings_that_only_look_like_notes(open_vault: OpenVault) ->
         workspace.open("cust/acme/folder.md")
 
 
-@pytest.mark.skipif(os.name != "posix", reason="links as POSIX has them")
+@pytest.mark.skipif(os.name != "posix", reason="Windows lets only some users make links")
 def test_links_show_nothing_twice_and_nothing_from_elsewhere(
     open_vault: OpenVault, make_vault: MakeVault, tmp_path: Path
 ) -> None:
@@ -1984,7 +1983,7 @@ def test_links_show_nothing_twice_and_nothing_from_elsewhere(
     assert "outside" not in shown.text
 
 
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root reads everything")
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root and Windows read it all")
 def test_what_cannot_be_read_is_named_and_the_rest_is_shown(
     open_vault: OpenVault, make_vault: MakeVault
 ) -> None:

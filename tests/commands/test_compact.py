@@ -412,7 +412,7 @@ main(["compact", sys.argv[2], "--apply"])
 
 
 @pytest.mark.process
-@pytest.mark.skipif(os.name != "posix", reason="a process is killed by a signal")
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no SIGKILL")
 @pytest.mark.parametrize("write", [1, 2], ids=["archive", "note"])
 def test_the_next_run_removes_what_a_killed_one_left_but_nothing_else(
     lock: Files, write: int
@@ -471,7 +471,7 @@ def test_a_disk_that_is_full_is_said_in_one_line(
     assert lock.names() == ["index.md"]
 
 
-@pytest.mark.skipif(os.name == "nt", reason="modes are POSIX")
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no modes of files")
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o644, 0o664])
 def test_modes_of_both_files_stay(lock: Files, mode: int) -> None:
     lock.archive.write_bytes(b"# Old things\n")
@@ -483,7 +483,7 @@ def test_modes_of_both_files_stay(lock: Files, mode: int) -> None:
     assert lock.archive.read_bytes().startswith(b"# Old things\n")
 
 
-@pytest.mark.skipif(os.name == "nt", reason="modes are POSIX")
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no modes of files")
 @pytest.mark.parametrize("mode", [0o600, 0o640])
 def test_a_new_archive_is_no_more_open_than_its_note(lock: Files, mode: int) -> None:
     lock.note.chmod(mode)

@@ -30,7 +30,7 @@ from workingset_mcp.workspace import Workspace
 pytestmark = [
     pytest.mark.process,
     pytest.mark.timeout(60),
-    pytest.mark.skipif(os.name != "posix", reason="traps are shell scripts"),
+    pytest.mark.skipif(os.name != "posix", reason="Windows runs no shell traps"),
 ]
 
 

@@ -463,7 +463,7 @@ def test_pages_go_on_through_a_long_line_whatever_it_costs(
 @pytest.mark.parametrize(
     "branch", ['cust/a "quoted" one', "cust/back\\slash", "cust/it's", "cust/倉庫", "cust/a, b=c"]
 )
-@pytest.mark.skipif(os.name != "posix", reason="names as POSIX has them")
+@pytest.mark.skipif(os.name != "posix", reason="Windows refuses such names")
 def test_the_printed_call_goes_on_whatever_the_branch_is_called(branch: str) -> None:
     notes = {f"{branch}/{n}.md": "".join(f"Line {n}.{k}\n" for k in range(90)) for n in range(3)}
     with open_notes({path: text.encode() for path, text in notes.items()}) as workspace:

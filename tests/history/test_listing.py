@@ -831,8 +831,9 @@ def test_an_unknown_group_is_refused_with_the_list(open_vault: OpenVault, group:
 
 @pytest.mark.parametrize("name", ["since", "until", "due_before"])
 def test_what_is_no_date_is_refused(open_vault: OpenVault, name: str) -> None:
+    asked: dict[str, Any] = {name: "soon"}
     with pytest.raises(ArgumentError, match=f"{name}='soon' is no date"):
-        open_vault("=== a.md\nText.\n").items(**{name: "soon"})  # type: ignore[arg-type]  # by name
+        open_vault("=== a.md\nText.\n").items(**asked)
 
 
 @pytest.fixture

@@ -1,12 +1,11 @@
 """One real server process for each protocol era, over real pipes, for all tests in this folder."""
 
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from conftest import write_vault
+from conftest import program, write_vault
 from mcp.client import Client
 from mcp.client.session import IncomingMessage
 from mcp.client.stdio import StdioServerParameters
@@ -63,21 +62,6 @@ class Served(NamedTuple):
     vault: Path
     client: Client
     told: Told
-
-
-def program(vault: Path, folder: Path, *options: str) -> list[str]:
-    """The command line of a server over `vault`, with its index in `folder`."""
-    index = ["--index-dir", str(folder / "index")]
-    return [
-        sys.executable,
-        "-m",
-        "workingset_mcp",
-        "serve",
-        "--vault",
-        str(vault),
-        *index,
-        *options,
-    ]
 
 
 def over_stdio(vault: Path, folder: Path, era: str, told: Told) -> Client:

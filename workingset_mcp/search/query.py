@@ -190,7 +190,7 @@ def _cjk_concepts(token: str, weight: float, *, keep_stop_words: bool) -> Iterat
     pairs = [run[at : at + 2] for run in runs for at in range(len(run) - 1)]
     kept = [pair for pair in pairs if not _CJK_FUNCTION.intersection(pair)]
     for pair in dict.fromkeys(kept or pairs):
-        yield Concept(pair, "cjk", f'cjk : "{pair}"', (pair,), "", weight)
+        yield Concept(pair, "cjk", cjk_match(pair), (pair,), "", weight)
     for run in runs:
         if len(run) == 1 and (keep_stop_words or run not in _CJK_FUNCTION):
             yield Concept(run, "cjk", f'cjk : "{run}" *', (run,), "", weight)
