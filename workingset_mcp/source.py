@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from workingset_mcp.answer import fenced
-from workingset_mcp.budget import count_tokens, cut_to_tokens, take_lines
+from workingset_mcp.budget import cut_to_tokens, take_lines
 from workingset_mcp.errors import ArgumentError, NoteNotFound
 from workingset_mcp.lines import folded, without_link_targets
 from workingset_mcp.markdown import outline_of
@@ -113,8 +113,3 @@ def _piece(line: str, span: Span, line_count: int, room: int) -> Shown:
 def _block(text: str) -> str:
     added = "" if text.endswith(("\n", "\r")) else "(no line end behind the last line)\n"
     return f"{fenced(text)}\n{added}"
-
-
-def tokens_of_shown(shown: Shown) -> int:
-    """Tokens of a shown part, fence included."""
-    return count_tokens(shown.body)
