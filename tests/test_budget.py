@@ -102,6 +102,18 @@ def test_a_lone_surrogate_is_counted_and_does_not_raise() -> None:
     assert count_tokens("a\ud800b") > 0
 
 
+@given(
+    st.lists(
+        st.text(st.characters(codec="utf-8"), min_size=1, max_size=30).filter(
+            lambda text: not (text[0].isspace() or text[0] == "/")
+        )
+    )
+)
+def test_parts_with_line_ends_cost_together_what_they_cost_alone(texts: list[str]) -> None:
+    parts = [f"{text}\n" for text in texts]
+    assert count_tokens("".join(parts)) == sum(map(count_tokens, parts))
+
+
 PATHOLOGICAL = {
     "blanks": " " * 20_000,
     "line ends": "\n" * 20_000,

@@ -14,13 +14,18 @@ from workingset_mcp.errors import ArgumentError
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """An answer before its header: what it is about, warnings, text, and the notes it quotes."""
+    """An answer before its header: what it is about, warnings, text, and the notes it quotes.
+
+    `tokens`: of the body, where its parts were counted one by one. Texts that each end with a line end
+    and begin with neither a blank nor a slash cost together what they cost alone.
+    """
 
     subject: str
     body: str
     warnings: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     found: bool = True
+    tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,20 +64,28 @@ def checked_budget(
 
 def put_together(
     subject: str, body: str, *, budget: int, state: str, margin: float = 1.0,
-    warnings: Sequence[str] = (),
+    warnings: Sequence[str] = (), body_tokens: int | None = None,
 ) -> Counted:  # fmt: skip
     """Header line, warnings, body. The header counts the whole answer, itself included."""
-    rest = "".join(f"{line}\n" for line in warnings) + body
-    tokens, before = estimate_tokens(rest), ""
+    above = "".join(f"{line}\n" for line in warnings)
+    tokens, before = body_tokens or estimate_tokens(above + body), ""
+
+    def counted_with(first: str) -> int:
+        if body_tokens is None:
+            return count_tokens(first + above + body)
+        return count_tokens(first + above) + body_tokens
+
     for _ in range(4):
         first = f"[workingset] {subject} · {priced(tokens, margin):,}/{budget:,} tokens · {state}\n"
         if len(first) == len(before) and count_tokens(first) == count_tokens(before):
-            return Counted(first + rest, tokens)  # only digits differ from what was counted
-        exact = count_tokens(first + rest)
+            break  # only digits differ from what was counted
+        exact = counted_with(first)
         if exact == tokens:
             break
         tokens, before = exact, first
-    return Counted(first + rest, count_tokens(first + rest))
+    else:
+        tokens = counted_with(first)
+    return Counted(first + above + body, tokens)
 
 
 def fit_answer(

@@ -33,6 +33,7 @@ _PATTERN = "|".join(
 # The encoder's regex engine overflows on a run of about a million blanks and slows down on endless
 # words: such text is counted in pieces, each a little dearer than its exact count.
 _PATHOLOGICAL = re.compile(r"(?:^|(?<=\S))\s{2000}|(?:^|(?<=\s))\S{4000}")
+_PATHOLOGICAL_CHARACTERS = 2_000
 _SLOW = re.compile(r"(?:^|(?<=[\s\x00-\x7f]))[^\s\x00-\x7f]{400}")  # in texts where it adds up
 _SLOW_FROM_CHARACTERS = 20_000
 _PIECE_CHARACTERS = 200
@@ -47,7 +48,7 @@ def count_tokens(text: str) -> int:
         return _count_short(text)
     encoder = _encoder()
     slow = len(text) > _SLOW_FROM_CHARACTERS and _SLOW.search(text)
-    if not slow and not _PATHOLOGICAL.search(text):
+    if not slow and not (len(text) >= _PATHOLOGICAL_CHARACTERS and _PATHOLOGICAL.search(text)):
         return len(encoder.encode_ordinary(text))
     total = 0
     for start in range(0, len(text), _PIECE_CHARACTERS):

@@ -40,10 +40,10 @@ def fingerprint_of(found: os.stat_result) -> Fingerprint:
     return _made(Fingerprint, fields)
 
 
-def is_link(file: Path) -> bool:
+def is_link(place: str) -> bool:
     """Whether a path is a link itself; a path the system does not take is none."""
     try:
-        return file.is_symlink()
+        return stat.S_ISLNK(os.lstat(place).st_mode)
     except (OSError, ValueError):
         return False
 

@@ -259,7 +259,7 @@ class Opened:
             warnings.insert(0, lowered)
         return put_together(
             draft.subject, draft.body, budget=budget, state=state or str(self.freshness.state),
-            margin=self.settings.token_margin, warnings=warnings,
+            margin=self.settings.token_margin, warnings=warnings, body_tokens=draft.tokens,
         )  # fmt: skip
 
     def _fitted(self, compose: Callable[[int], Counted], budget: int, limits: Limits) -> str:

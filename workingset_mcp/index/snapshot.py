@@ -40,10 +40,13 @@ class Snapshot:
     def __init__(self, connection: _Connection, epoch: int = 0) -> None:
         self._connection = connection
         self._epoch = epoch
+        self._generation: int | None = None
 
     def generation(self) -> int:
         """Counter raised by every applied change."""
-        return int(self._meta("generation") or 0)
+        if self._generation is None:
+            self._generation = int(self._meta("generation") or 0)
+        return self._generation
 
     def version(self) -> tuple[int, int]:
         """What `Index.data_version` was when this view began: (epoch, generation)."""

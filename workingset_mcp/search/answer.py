@@ -21,18 +21,21 @@ def search_draft(
         return Draft(
             "search · nothing found", _nothing(query, lines, snapshot, limits), found=False
         )
-    passages, _ = pack(ranking.ranked, ranking.weighed, room - 40 - count_tokens("\n".join(lines)))
+    notices = "".join(f"{line}\n" for line in lines)
+    passages, _ = pack(ranking.ranked, ranking.weighed, room - 40 - count_tokens(notices[:-1]))
     shown = [passage for passage in passages if passage.runs]
     shown_notes = {passage.ranked.note.path for passage in shown}
     notes = list(dict.fromkeys(passage.ranked.note.path for passage in passages))
     copies = {copy.rpartition(":")[0] for passage in passages for copy in passage.copies}
     more = ranking.matched_notes - len(copies.union(notes))
-    body = "".join(f"{line}\n" for line in lines) + "".join(passage.text for passage in passages)
+    last = ""
     if more > 0:
         narrower = "" if limits.branch else f', or branch="{ranking.ranked[0].note.branch}"'
-        body += f"{counted(more, 'more note matches', 'more notes match')}: raise budget, add words{narrower}\n"
+        last = f"{counted(more, 'more note matches', 'more notes match')}: raise budget, add words{narrower}\n"
     subject = f"search · {counted(len(shown), 'passage')} from {counted(len(shown_notes), 'note')}"
-    return Draft(subject, body, sources=tuple(notes))
+    body = f"{notices}{''.join(passage.text for passage in passages)}{last}"
+    tokens = count_tokens(notices) + sum(p.tokens for p in passages) + count_tokens(last)
+    return Draft(subject, body, sources=tuple(notes), tokens=tokens)
 
 
 def _notices(query: Query, ranking: Ranking, limits: Filter) -> list[str]:

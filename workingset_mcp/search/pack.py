@@ -40,7 +40,7 @@ _REST = Tier(80, 2, 5, 0, 2, 0.10)
 TIERS = (*_FIRST, *_NEXT)
 
 _LETTER = r"[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
-_MARKS = "*_`#>-+"
+_NO_LETTERS = b"*_`#>-+ \t\n\v\f\r\x1c\x1d\x1e\x1f"  # emphasis, marks and blanks
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])")
 
 
@@ -113,10 +113,10 @@ def _cost(line: str) -> int:
 
 def _without_copies(ranked: Sequence[Ranked]) -> Iterator[tuple[Ranked, tuple[str, ...]]]:
     """Each text once: the newest note that holds it, with the others named."""
-    groups: dict[str, list[Ranked]] = {}
+    groups: dict[str | int, list[Ranked]] = {}
     for one in ranked:
         letters = _letters_of(one)
-        groups.setdefault(letters if len(letters) > 40 else str(one.section.id), []).append(one)
+        groups.setdefault(letters if len(letters) > 40 else one.section.id, []).append(one)
     for group in groups.values():
         shown = max(group, key=lambda r: (r.note.date, r.score))
         copies = (f"{r.note.path}:{r.section.first_line}" for r in group if r is not shown)
@@ -128,10 +128,9 @@ def _letters_of(one: Ranked) -> str:
     text = one.section.text[one.section.skip :]
     if _has_heading_line(one) and not one.section.skip:
         text = text.partition("\n")[2]
-    text = "".join(text.lower().split())
-    for mark in _MARKS:
-        text = text.replace(mark, "")
-    return text
+    if not text.isascii():
+        text = "".join(text.lower().split())
+    return text.encode().lower().translate(None, _NO_LETTERS).decode()
 
 
 def _has_heading_line(one: Ranked) -> bool:
