@@ -1,15 +1,15 @@
 """Tokens: exact counts with the o200k_base table that the package carries, and taking what fits.
 
-Nothing is ever downloaded. The table loads once, on the first count (about 0.3 s); `warm` loads it
-in a thread so that a server never waits for it. Not here: what a brief or a search puts first.
+Nothing is ever downloaded. The table is loaded once, by `load_table` or the first count (about
+0.2 s). Not here: what a brief or a search puts first.
 """
 
 import math
 import re
+import struct
 import threading
 from collections.abc import Sequence
 from functools import cache, lru_cache
-from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -117,11 +117,9 @@ def priced(tokens: int, margin: float) -> int:
     return math.ceil(tokens * margin)
 
 
-def warm() -> threading.Thread:
-    """Load the table in a daemon thread."""
-    thread = threading.Thread(target=_encoder, name="tokenizer", daemon=True)
-    thread.start()
-    return thread
+def load_table() -> None:
+    """Load the table now: a server does, before what it would otherwise grow around."""
+    _encoder()
 
 
 def _encoder() -> "Encoding":
@@ -133,18 +131,28 @@ def _encoder() -> "Encoding":
 def _load() -> "Encoding":
     from tiktoken import Encoding  # on first use, for commands that never count: 0.1 s
 
-    return Encoding(
-        name="o200k_base", pat_str=_PATTERN, mergeable_ranks=_ranks(), special_tokens={}
-    )
+    ranks = _ranks()
+    made = Encoding(name="o200k_base", pat_str=_PATTERN, mergeable_ranks=ranks, special_tokens={})
+    ranks.clear()  # it counts with a copy of its own: 25 MB
+    return made
 
 
 def _ranks() -> dict[bytes, int]:
-    """The published table: how many tokens (four bytes), the length of each, then all in order."""
-    import gzip  # as above
-    from importlib.resources import files
+    """The published table, from a file made for quick reading: numbers are little-endian.
 
-    packed = files("workingset_mcp").joinpath("data/o200k_base.ranks.gz").read_bytes()
-    table = gzip.decompress(packed)
-    number = int.from_bytes(table[:4], "big")
-    ends = list(accumulate(table[4 : 4 + number], initial=4 + number))
-    return {table[start:end]: rank for rank, (start, end) in enumerate(pairwise(ends))}
+    How many lengths of tokens there are (two bytes); each length (two) with how many tokens have it
+    (four), shortest first; the rank of each token (four); the tokens themselves, in the same order.
+    """
+    from importlib.resources import files  # as above
+
+    table = files("workingset_mcp").joinpath("data/o200k_base.ranks").read_bytes()
+    at = 2 + 6 * int.from_bytes(table[:2], "little")
+    lengths = list(struct.iter_unpack("<HI", table[2:at]))
+    ranks = struct.unpack_from(f"<{sum(number for _, number in lengths)}I", table, at)
+    at += 4 * len(ranks)
+    tokens: list[bytes] = []
+    for length, number in lengths:
+        same = table[at : at + length * number]
+        tokens += [token for (token,) in struct.iter_unpack(f"{length}s", same)]
+        at += length * number
+    return dict(zip(tokens, ranks, strict=True))

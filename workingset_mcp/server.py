@@ -19,7 +19,6 @@ from mcp.server.subscriptions import InMemorySubscriptionBus
 from mcp_types import INVALID_PARAMS, GetPromptResult, InputRequiredResult
 
 from workingset_mcp import __version__
-from workingset_mcp.budget import warm
 from workingset_mcp.follower import Follower
 from workingset_mcp.prompts import add_prompts
 from workingset_mcp.resources import (
@@ -71,7 +70,6 @@ def build_server(workspace: Workspace, *, follow: bool = True) -> MCPServer[Work
 
         workspace.freshness.listeners.append(changed)
         workspace.start_building()
-        warm()
         async with anyio.create_task_group() as group, sending, receiving:
             group.start_soon(announcer.run, receiving)
             if follow:

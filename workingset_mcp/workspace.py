@@ -15,10 +15,12 @@ from workingset_mcp.answer import (
     Draft,
     Limits,
     checked_budget,
+    counted,
 )
 from workingset_mcp.brief import Materials, make_brief, make_overview, read_materials
 from workingset_mcp.brief.view import branch_view, overview_lines
 from workingset_mcp.budget import LEAST_BRIEF_BUDGET, LEAST_BUDGET, Counted, count_tokens
+from workingset_mcp.changes import plan_changes
 from workingset_mcp.counting import tokens_of
 from workingset_mcp.errors import ArgumentError, NoteNotFound
 from workingset_mcp.files import write_atomically
@@ -46,9 +48,15 @@ class Workspace(Opened):
 
     @healing
     def status(self) -> dict[str, Any]:
-        """What is indexed, left out and remarked, and how fresh it is."""
-        left_out = self.vault.walk().left_out
+        """What is indexed, left out and remarked; whether that is what stands on the disk."""
+        walked = self.vault.walk()
         with self.index.snapshot() as snapshot:
+            state = str(self.freshness.state)
+            changes = plan_changes(walked.files, snapshot.known())
+            differing = len(changes.sure) + len(changes.removed)
+            if differing and state == "index current":
+                verb = "differs" if differing == 1 else "differ"
+                state = f"index behind: {counted(differing, 'note')} {verb}"
             remarks = [
                 f"{note.path}:{remark.line} {remark.text}"
                 for note in snapshot.remarked()
@@ -56,14 +64,14 @@ class Workspace(Opened):
             ]
             return {
                 "vault": self.vault.name,
-                "state": str(self.freshness.state),
+                "state": state,
                 "notes": snapshot.note_count(),
                 "branches": len(snapshot.branch_names()),
                 "generation": snapshot.generation(),
                 "index_place": self.index.place,
                 "watcher": self.freshness.watcher,
                 "remarks": remarks,
-                "left_out": [f"{left.path}: {left.reason}" for left in left_out],
+                "left_out": [f"{left.path}: {left.reason}" for left in walked.left_out],
             }
 
     @healing

@@ -7,32 +7,18 @@ import re
 from collections import Counter
 from typing import Any
 
-from workingset_mcp.answer import counted
-from workingset_mcp.changes import plan_changes
 from workingset_mcp.workspace import Workspace
 
 _NUMBERS = re.compile(r"(?<![\d/-])(\d{1,2})([/-])(\d{1,2})\2(?:\d{4}|\d{2})(?![\d/-])")
 
 
 def facts_of(workspace: Workspace) -> dict[str, Any]:
-    """The facts of a workspace; an index that is behind the disk is not called current."""
+    """The facts of a workspace, with the date order that its headings suggest."""
     facts = workspace.status()
-    differing = _differing(workspace)
-    if differing and facts["state"] == "index current":
-        verb = "differs" if differing == 1 else "differ"
-        facts["state"] = f"index behind: {counted(differing, 'note')} {verb}"
     order = _date_order(workspace)
     if order:
         facts["date_order"] = order
     return facts
-
-
-def _differing(workspace: Workspace) -> int:
-    """How many notes were added, changed or removed since they were indexed."""
-    with workspace.index.snapshot() as snapshot:
-        known = snapshot.known()
-    changes = plan_changes(workspace.vault.walk().files, known)
-    return len(changes.added) + len(changes.modified) + len(changes.removed)
 
 
 def _date_order(workspace: Workspace) -> str:
@@ -40,11 +26,12 @@ def _date_order(workspace: Workspace) -> str:
     if workspace.settings.date_order:
         return f"{workspace.settings.date_order} (set)"
     with workspace.index.snapshot() as snapshot:
-        headings = [row.status.heading for row in snapshot.statuses()]
-        headings += [note.title for note in snapshot.notes()]
+        headings = snapshot.select(
+            "SELECT heading FROM status UNION ALL SELECT title FROM note WHERE kind != 'brief'"
+        )
     votes = Counter(
         _reading(int(found[1]), int(found[3]))
-        for heading in headings
+        for (heading,) in headings
         for found in _NUMBERS.finditer(heading)
     )
     if not votes["two ways"]:

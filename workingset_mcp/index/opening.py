@@ -12,9 +12,11 @@ from workingset_mcp.index.failures import is_busy
 from workingset_mcp.index.location import SCHEMA, SCHEMA_VERSION
 
 BUSY_SECONDS = 30.0
+_WRITER_CACHE_KILOBYTES = 16_000
+_READER_CACHE_KILOBYTES = 4_000  # one a call under way; the system keeps the file's pages anyway
 
 
-def connected(file: Path | None) -> sqlite3.Connection:
+def connected(file: Path | None, *, writes: bool = False) -> sqlite3.Connection:
     """A connection to a file, or to a new database in memory, for any thread. Raises sqlite3.Error.
 
     The file is never mapped into memory: it may be cut while it is read, and a process that touches a
@@ -32,7 +34,8 @@ def connected(file: Path | None) -> sqlite3.Connection:
             file.chmod(0o600)
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("PRAGMA temp_store = MEMORY")
-    connection.execute("PRAGMA cache_size = -16000")
+    kilobytes = _WRITER_CACHE_KILOBYTES if writes else _READER_CACHE_KILOBYTES
+    connection.execute(f"PRAGMA cache_size = -{kilobytes}")
     return connection
 
 

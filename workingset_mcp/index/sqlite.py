@@ -231,7 +231,7 @@ class Index:
         )
         if self.file is None or pages * size > MOST_MEMORY_BYTES:
             return False
-        memory = connected(None)
+        memory = connected(None, writes=True)
         self._writer.backup(memory)
         self._close_idle()
         self._writer.close()
@@ -267,7 +267,7 @@ class Index:
         for attempt in range(1, _OPEN_ATTEMPTS + 1):
             connection = None
             try:
-                connection = connected(self.file)
+                connection = connected(self.file, writes=True)
                 ensure_schema(connection)
                 check(connection, self.file)
             except sqlite3.DatabaseError as error:

@@ -83,10 +83,7 @@ def bound(declared: Declared, workspace_of: Callable[[Context[Any]], Workspace])
         annotations=READ_ONLY, meta=declared.meta or None, structured_output=False,
         context_kwarg="ctx",
     )  # fmt: skip
-    model = tool.fn_metadata.arg_model
-    model.model_config["extra"] = "forbid"
-    model.model_rebuild(force=True)
-    tool.parameters = _without_titles(model.model_json_schema(by_alias=True))
+    tool.parameters = _without_titles(tool.parameters)
     return tool
 
 
@@ -111,12 +108,16 @@ class _StrictTool(Tool):
     async def run(
         self, arguments: dict[str, Any], context: Context[Any], convert_result: bool = False
     ) -> Any:
+        names = list(self.parameters["properties"])
+        unknown = next((name for name in arguments if name not in names), None)
+        if unknown is not None:
+            raise ToolError(_unknown(unknown, names))
         try:
             return await self._run_told(arguments, context, convert_result)
         except ToolError as error:
             cause = error.__cause__
             if isinstance(cause, ValidationError):
-                raise ToolError(_sentence(cause, list(self.parameters["properties"]))) from cause
+                raise ToolError(_sentence(cause)) from cause
             if isinstance(cause, ToolError):
                 raise ToolError(str(cause)) from cause.__cause__
             raise
@@ -152,15 +153,17 @@ async def _tell_progress(context: Context[Any], freshness: Freshness) -> None:
         await anyio.sleep(PROGRESS_SECONDS)
 
 
-def _sentence(error: ValidationError, names: list[str]) -> str:
+def _unknown(name: str, names: list[str]) -> str:
+    from rapidfuzz import process  # 12 ms, for a mistake
+
+    near = process.extractOne(name, names, score_cutoff=60)
+    meant = f"Did you mean {near[0]!r}?" if near else f"It takes {', '.join(names)}."
+    return f"Unknown argument {name[:60]!r}. {meant}"
+
+
+def _sentence(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_input=False)[0]
     where = ".".join(str(part) for part in first["loc"])[:60]
-    if first["type"] == "extra_forbidden":
-        from rapidfuzz import process  # 12 ms, for a mistake
-
-        near = process.extractOne(where, names, score_cutoff=60)
-        meant = f"Did you mean {near[0]!r}?" if near else f"It takes {', '.join(names)}."
-        return f"Unknown argument {where!r}. {meant}"
     if first["type"] == "missing":
         return f"Argument {where!r} is missing."
     return f"Argument {where!r} is wrong: {first['msg'][:160]}."
