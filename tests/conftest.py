@@ -5,7 +5,6 @@ empty folder. What stands between two markers is the file, byte for byte (`\\udc
 Tests see no environment of the person who runs them, and their day is 2026-06-16.
 """
 
-import dataclasses
 import os
 import re
 import sys
@@ -76,8 +75,12 @@ def contents_of(workspace: Workspace) -> dict[str, object]:
         statuses = [(row.note.path, row.status) for row in snapshot.statuses(None, notes)]
         return {
             "paths": sorted(snapshot.known()),
-            "notes": [dataclasses.replace(row, id=0, tokens=None) for row in rows],
+            "notes": [row._replace(id=0, tokens=None) for row in rows],
             "texts": {row.path: snapshot.text(row.id) for row in rows},
+            "line digests": {
+                row.branch: sorted(memoryview(snapshot.line_digests(row.branch)).cast("I"))
+                for row in rows
+            },
             "items": items,
             "statuses": statuses,
             "words": list(snapshot.words_between("", "\U0010ffff", 1_000_000)),

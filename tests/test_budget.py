@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from workingset_mcp.answer import put_together
 from workingset_mcp.budget import (
     Counted,
     _ranks,
@@ -19,6 +20,7 @@ from workingset_mcp.budget import (
     cut_to_tokens,
     estimate_tokens,
     fits,
+    least_tokens,
     load_table,
     priced,
     take_lines,
@@ -97,6 +99,30 @@ PARTS = st.sampled_from(
 @hypothesis_settings(max_examples=300)
 def test_any_text_is_counted_exactly(reference: tiktoken.Encoding, text: str) -> None:
     assert count_tokens(text) == len(reference.encode_ordinary(text))
+
+
+@given(text=st.lists(PARTS | st.characters(), max_size=40).map("".join))
+def test_a_line_costs_no_less_than_its_least(text: str) -> None:
+    assert least_tokens(text) <= count_tokens(text)
+
+
+def test_every_word_of_a_line_costs_a_token_at_least() -> None:
+    assert least_tokens("") == 0
+    assert least_tokens("- [ ] one two, three …") == 7
+    assert least_tokens("one two\tthree") == 1  # a sign that is not looked into
+
+
+@given(
+    above=st.lists(PARTS | st.characters(), max_size=20).map("".join),
+    text=st.lists(PARTS | st.characters(), max_size=40).map("".join),
+)
+def test_an_answer_is_the_same_when_its_body_was_counted_before(above: str, text: str) -> None:
+    body = f"---\n{text}"
+    whole = put_together("a", body, budget=900, state="index current", warnings=[above])
+    assert whole == put_together(
+        "a", body, budget=900, state="index current", warnings=[above],
+        body_tokens=count_tokens(body),
+    )  # fmt: skip
 
 
 def test_a_lone_surrogate_is_counted_and_does_not_raise() -> None:

@@ -63,6 +63,11 @@ def _count_short(text: str) -> int:
     return len(_encoder().encode_ordinary(text)) if text else 0
 
 
+def least_tokens(line: str) -> int:
+    """What a line costs at least, without counting it: no token reaches over a blank into two words."""
+    return len(line.split()) if line.isprintable() else 1
+
+
 def estimate_tokens(text: str) -> int:
     """A quick guess, usually some percent above the exact count: for planning, never for a law."""
     if text.isascii():

@@ -56,6 +56,12 @@ def folded(text: str) -> str:
     return _evenly(text.replace("\n", " ").replace("\r", " ")).strip(" ")
 
 
+def all_folded(texts: Iterable[str]) -> list[str]:
+    """Texts as each is `folded`, in the same order; many at once are fast."""
+    lines = [text.replace("\n", " ").replace("\r", " ") for text in texts]
+    return [line.strip(" ") for line in _evenly("\n".join(lines)).split("\n")] if lines else []
+
+
 def folded_lines(lines: Iterable[str]) -> list[str]:
     """Lines as they fold without their marks, in the same order; many at once are fast."""
     bare = "\n".join(map(_without_mark, lines))

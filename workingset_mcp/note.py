@@ -143,12 +143,12 @@ def text_digest(raw: bytes) -> bytes:
 
 def line_digest(line: str) -> int:
     """Digest of a line as it folds, without its list mark: copies have the same."""
-    return line_digests([line]).pop()
+    return line_digests([line])[0]
 
 
-def line_digests(lines: Iterable[str]) -> set[int]:
-    """Digests of lines."""
-    return {zlib.crc32(line.encode("utf-8", "replace")) for line in folded_lines(lines)}
+def line_digests(lines: Iterable[str]) -> list[int]:
+    """Digests of lines, in their order; many at once are fast."""
+    return [zlib.crc32(line.encode("utf-8", "replace")) for line in folded_lines(lines)]
 
 
 def _line_of(before: str) -> int:
@@ -257,4 +257,4 @@ def _remarks_of(text: str, outline: Outline, statuses: tuple[StatusBlock, ...]) 
 def _line_digests(outline: Outline) -> bytes:
     said = outline.kinds.translate(_SAID)
     lines = [line for line in compress(outline.lines, said) if line.strip()]
-    return array("I", sorted(line_digests(lines) if lines else ())).tobytes()
+    return array("I", sorted(set(line_digests(lines)) if lines else ())).tobytes()

@@ -48,8 +48,8 @@ def plainly(line: str) -> str:
 
 # -- who does what, what was settled, what lies ahead: these lines of a new note go first ----------
 _NAME = r"(?:@[\w-]+|[A-ZÄÖÜ][\w-]+(?: [A-ZÄÖÜ][\w-]+)?|I|we|We|they|They)"
-COMMITMENT = re.compile(
-    rf"(?:^|[\s(*\]]){_NAME}(?:'ll| will| to| needs? to| should| asks?| takes?| plans?| is going to"
+COMMITMENT = re.compile(  # in a line with a blank before its first word
+    rf"[\s(*\]]{_NAME}(?:'ll| will| to| needs? to| should| asks?| takes?| plans?| is going to"
     r"| fragt| meldet| macht| übernimmt| kümmert)\s"
 )
 COMMITMENT_WORDS = Phrases(
@@ -128,13 +128,13 @@ RULE = Phrases(
     r"|(?<=[$€£¥])\s?\d|(?<=\d%)|(?<=\d %))",
     signs="必要です|必須|できません|しないでください|以内|最大|制限|必须|不得|禁止|해야|금지|최대",
 )
-STRONG_RULE = re.compile(
+STRONG_RULE = re.compile(  # in a line made `plainly`; one look at a sign spares most places the words
+    r"(?=[*mnawudcr$€£\d必でし以不禁해금])(?:"
     r"\*\*(?:must|should|may|not|never|only|no)\b|\bmust(?: not)?\b|\bnever\b|\bnot (?:allowed|permitted)\b"
     r"|\b(?:at least|at most|within|no more than|minimum|maximum|up to) (?:\w+ )?\d|\bno (?:human|one|person)\b"
     r"|\bdo not\b|\bdon't\b|\bcannot\b|\brequired?\b|[$€£]\s?\d|\d ?€|\b\d+ (?:days|weeks|months|hours|%)"
     r"|\bwithout\b|\bapproval of\b|\bmuss|\bmüssen\b|\bdarf\b|\bnur\b|\bniemals\b|\bmindestens\b"
-    r"|必要です|必須|できません|しないでください|以内|必须|不得|禁止|해야|금지",
-    _I,
+    r"|必要です|必須|できません|しないでください|以内|必须|不得|禁止|해야|금지)"
 )
 
 # -- parts of minutes that tell nothing later ---------------------------------------------------------

@@ -100,7 +100,7 @@ class Workspace(Opened):
             if version not in read:
                 read[version] = read_materials(branch_view(snapshot, self, name, day or today()))
             made = make_brief(read[version], room)
-            return Draft(f"{name} · brief", made.text, made.warnings)
+            return Draft(f"{name} · brief", made.text, made.warnings, tokens=made.tokens)
 
         return self._answer(name, draft, budget, limits, lowered)
 

@@ -12,7 +12,7 @@ from workingset_mcp.brief.materials import Branch, Materials, NewUnit, OpenItem,
 from workingset_mcp.brief.standing import source_of, standing_lines, topics_of
 from workingset_mcp.days import day_of, days_before
 from workingset_mcp.index.rows import ItemRow, NoteRow, StatusRow
-from workingset_mcp.lines import DONE_STATES, LABEL_KINDS, OPEN_STATES, folded
+from workingset_mcp.lines import DONE_STATES, LABEL_KINDS, OPEN_STATES, all_folded
 from workingset_mcp.note import Remark, line_digest
 from workingset_mcp.words import URGENT
 
@@ -31,6 +31,8 @@ def read_materials(branch: Branch) -> Materials:
     in_order = _newest_first(sources, dates, today)
     as_of = _as_of(branch, dates, today)
     found = Materials(branch, as_of, _fingerprint(branch.notes))
+    counted = [branch.tokens.get(note.id, 0) for note in branch.notes if note.kind == "note"]
+    found.source_notes, found.source_tokens = len(counted), sum(counted)
     allowed = {note.id for note in sources}
     order = {note.id: place for place, note in enumerate(in_order)}
     items = [row for row in branch.items if row.note.id in allowed]
@@ -40,7 +42,7 @@ def read_materials(branch: Branch) -> Materials:
     _pass_over_stale_undated_status(found, dates)
     _read_boxes(items, dates, as_of, found)
     _read_labels(items, dates, as_of, found)
-    found.repeats = Repeats(sources)
+    found.repeats = Repeats(branch)
     found.actions = _action_bullets(items, dates, as_of, today, found)
     found.listed = set(_sources_shown(found))
     found.standing = standing_lines(items, in_order)
@@ -105,8 +107,7 @@ def _as_of(branch: Branch, dates: Mapping[int, str], today: str) -> str:
 def _fingerprint(notes: Sequence[NoteRow]) -> str:
     digest = hashlib.sha256()
     for note in sorted(notes, key=lambda note: note.path):
-        digest.update(f"{note.path}\0".encode())
-        digest.update(note.digest)
+        digest.update(b"%b\0%b" % (note.path.encode(), note.digest))
     return digest.hexdigest()[:12]
 
 
@@ -150,10 +151,8 @@ def _read_boxes(
     limit = days_before(as_of, STALE_BOX_DAYS) if as_of else ""
     groups: dict[str, list[ItemRow]] = {}
     done: dict[str, list[str]] = {}
-    for row in items:
-        if row.item.kind != "task":
-            continue
-        key = folded(row.item.text)
+    boxes = [row for row in items if row.item.kind == "task"]
+    for row, key in zip(boxes, all_folded(row.item.text for row in boxes), strict=True):
         if row.item.state in DONE_STATES:
             done.setdefault(key, []).append(source_of(row))
         elif row.item.state in OPEN_STATES:
@@ -175,19 +174,18 @@ def _read_labels(
 ) -> None:
     """Labelled lines, newest note first, each once; facts apart."""
     limit = days_before(as_of, STALE_LABEL_DAYS) if as_of else ""
-    seen: set[str] = set()
+    labels = []
     for row in items:
-        if (
-            row.item.kind not in LABEL_KINDS
-            or row.item.form == "bullet"
-            or _in_status(row, found.status)
-        ):
+        kind, form = row.item.kind, row.item.form
+        if kind not in LABEL_KINDS or form == "bullet" or _in_status(row, found.status):
             continue
         day = _day(row, dates, found.branch.today)
         if day and limit and day < limit:
             found.stale_labels += 1
-            continue
-        key = folded(row.item.text)
+        else:
+            labels.append(row)
+    seen: set[str] = set()
+    for row, key in zip(labels, all_folded(row.item.text for row in labels), strict=True):
         if key not in seen:
             seen.add(key)
             target = found.facts if row.item.kind == "fact" else found.decisions
@@ -214,11 +212,12 @@ def _action_bullets(
     if not days or not as_of or max(days) < days_before(as_of, STALE_LABEL_DAYS):
         return []
     first = days_before(max(days), ACTION_WINDOW_DAYS)
-    seen = {folded(one.item.text) for one in materials.open_items}
+    seen = set(all_folded(one.item.text for one in materials.open_items))
+    near = [(day, row) for day, row in bullets if day and first <= day <= today]
+    near.sort(key=lambda pair: pair[0], reverse=True)
     found = []
-    for day, row in sorted(bullets, key=lambda pair: pair[0], reverse=True):
-        key = folded(row.item.text)
-        if day and first <= day <= today and key not in seen:
+    for (_, row), key in zip(near, all_folded(row.item.text for _, row in near), strict=True):
+        if key not in seen:
             seen.add(key)
             if (
                 materials.repeats

@@ -19,9 +19,10 @@ SHORT_STATUS_TOKENS = 80
 
 @dataclass(frozen=True, slots=True)
 class Brief:
-    """A brief as printed, and what a reader should be warned of."""
+    """A brief as printed, its tokens, and what a reader should be warned of."""
 
     text: str
+    tokens: int
     warnings: tuple[str, ...]
 
 
@@ -37,11 +38,13 @@ def make_brief(materials: Materials, room_tokens: int, mosts: Mosts | None = Non
     warnings = _leave_out_large_override(materials, room_tokens - fixed)
     rendered = _render_all(materials, mosts, dict.fromkeys((s.title for s in SECTIONS), _UNLIMITED))
     text = _assembled(head, rendered, materials)
-    if count_tokens(text) > room_tokens:
+    tokens = count_tokens(text)
+    if tokens > room_tokens:
         reserve = count_tokens(_not_in_this_brief(rendered, materials)) + 30
         limits = _limits(rendered, room_tokens - fixed - min(reserve, room_tokens // 3))
         text = _within(head, limits, materials, mosts, room_tokens)
-    return Brief(text, tuple(warnings))
+        tokens = count_tokens(text)
+    return Brief(text, tokens, tuple(warnings))
 
 
 def _leave_out_large_override(materials: Materials, room: int) -> list[str]:
@@ -141,11 +144,9 @@ def _not_in_this_brief(rendered: dict[str, Rendered], materials: Materials) -> s
         missing.append("no open items")
     if missing:
         lines.insert(0, f"- {', '.join(missing).capitalize()} in this branch.")
-    notes = [note for note in branch.notes if note.kind == "note"]
-    tokens = sum(branch.tokens.get(note.id, 0) for note in notes)
-    plural = "s" if len(notes) != 1 else ""
+    plural = "s" if materials.source_notes != 1 else ""
     lines.append(
-        f"- All {tokens:,} tokens of {len(notes)} note{plural}:"
+        f"- All {materials.source_tokens:,} tokens of {materials.source_notes} note{plural}:"
         f' search_notes(query=…, branch="{branch.name}") or query_full_context(branch="{branch.name}")'
     )
     return "## Not in this brief\n" + "\n".join(lines) + "\n"

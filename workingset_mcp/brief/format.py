@@ -12,7 +12,7 @@ from workingset_mcp.brief.materials import Materials, Sourced
 from workingset_mcp.brief.newest import line_ranges, newest_notes
 from workingset_mcp.brief.room import Rendered, Room
 from workingset_mcp.brief.status_block import status_section
-from workingset_mcp.budget import count_tokens, take_lines
+from workingset_mcp.budget import count_tokens, least_tokens, take_lines
 from workingset_mcp.days import days_before
 from workingset_mcp.note import BRIEF_KIND
 
@@ -34,12 +34,11 @@ class BriefSection(NamedTuple):
 def front_matter(materials: Materials) -> str:
     """The YAML block at the top, and the title."""
     branch, status = materials.branch, materials.status
-    notes = [note for note in branch.notes if note.kind == "note"]
     fields: dict[str, object] = {
         "vault": branch.vault,
         "branch": branch.name,
         "as_of": materials.as_of,
-        "source_notes": len(notes),
+        "source_notes": materials.source_notes,
         "source_tokens": materials.source_tokens,
         "fingerprint": materials.fingerprint,
         "kind": BRIEF_KIND,
@@ -69,13 +68,14 @@ def _newest(room: Room) -> Rendered:
         long = room.used.get("status", 0) > mosts.newest_tokens
         most = mosts.newest_tokens_beside_long_status if long else mosts.newest_tokens
     most = min(most, materials.source_tokens // 2)
-    text, units, lines = newest_notes(materials, min(room.tokens, most))
-    room.used["newest"] = count_tokens(text)
+    newest = newest_notes(materials, min(room.tokens, most))
+    room.used["newest"] = newest.tokens
     left: tuple[str, ...] = ()
-    if lines:
-        plural = "s" if units != 1 else ""
-        left = (f"- {counted(lines, 'line')} of the newest note{plural}: open_source_file(path=…)",)
-    return Rendered(text, left)
+    if newest.left_out:
+        plural = "s" if newest.notes != 1 else ""
+        lines = counted(newest.left_out, "line")
+        left = (f"- {lines} of the newest note{plural}: open_source_file(path=…)",)
+    return Rendered(newest.text, left)
 
 
 def _has_recent_status(materials: Materials) -> bool:
@@ -205,14 +205,13 @@ def _standing(room: Room) -> Rendered:
     ):  # fmt: skip
         count = 0
         for line in materials.standing.get(kind, ()):
-            path, number = _split(line.sources[0])
-            cost = (
-                count_tokens(line.text)
-                + 5
-                + (0 if path in picked else 10 + 2 * count_tokens(path) // 2)
-            )
             if count == most:
                 break
+            if used + least_tokens(line.text) + 5 > limit * up_to:
+                continue  # longer than what is left, however it is counted
+            path, number = _split(line.sources[0])
+            cost = count_tokens(line.text) + 5
+            cost += 0 if path in picked else 10 + count_tokens(path)
             if used + cost > limit * up_to:
                 continue
             picked.setdefault(path, {})[number] = line.text

@@ -2,10 +2,11 @@
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
+from typing import NamedTuple
 
 from workingset_mcp.index.rows import ItemRow, NoteRow, StatusRow
 from workingset_mcp.lines import Item
@@ -24,9 +25,10 @@ class Branch:
     notes: Sequence[NoteRow]
     items: Sequence[ItemRow]
     statuses: Sequence[StatusRow]
-    topics: Mapping[int, Sequence[tuple[str, int]]]  # note id -> second-level headings
+    topics: Callable[[Sequence[int]], Mapping[int, Sequence[tuple[str, int]]]]  # headings of notes
     tokens: Mapping[int, int]
     lines: Lines
+    digests: Callable[[], bytes]  # of the lines of its notes, one a note
     override: tuple[str, str] | None = None  # path, text
     override_max_bytes: int = 9_000
     left_out: Sequence[tuple[str, str]] = ()
@@ -41,16 +43,14 @@ class OpenItem:
     done_in: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Sourced:
+class Sourced(NamedTuple):
     """A line of a note with its sources."""
 
     text: str
     sources: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class NewUnit:
+class NewUnit(NamedTuple):
     """A dated stretch of a note, newest first."""
 
     note: NoteRow
@@ -93,6 +93,8 @@ class Materials:
     branch: Branch
     as_of: str
     fingerprint: str
+    source_notes: int = 0  # of the branch, its override left aside
+    source_tokens: int = 0
     status: StatusRow | None = None
     open_items: list[OpenItem] = field(default_factory=list)
     open_boxes: int = 0
@@ -113,27 +115,18 @@ class Materials:
     repeats: "Repeats | None" = None
     listed: set[tuple[str, int]] = field(default_factory=set)  # (path, line) of boxes and labels
 
-    @property
-    def source_tokens(self) -> int:
-        """Tokens of the notes of the branch, its override left aside."""
-        branch = self.branch
-        return sum(branch.tokens.get(note.id, 0) for note in branch.notes if note.kind == "note")
-
 
 class Repeats:
     """In how many notes of a branch a line stands."""
 
-    def __init__(self, notes: Iterable[NoteRow]) -> None:
-        self._notes = notes
+    def __init__(self, branch: Branch) -> None:
+        self._branch = branch
 
     @cached_property
     def _counts(self) -> Counter[int]:
-        counts: Counter[int] = Counter()
-        for note in self._notes:
-            digests = array("I")
-            digests.frombytes(note.line_digests)
-            counts.update(digests)
-        return counts
+        digests = array("I")
+        digests.frombytes(self._branch.digests())
+        return Counter(digests)
 
     def of(self, digest: int) -> int:
         """Notes that hold a line of this digest."""

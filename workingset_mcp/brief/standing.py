@@ -1,11 +1,12 @@
 """What undated notes say that always holds, and the topics of a branch, in order. Pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from itertools import zip_longest
 
 from workingset_mcp.brief.materials import Branch, Sourced
 from workingset_mcp.index.rows import ItemRow, NoteRow
-from workingset_mcp.lines import STANDING_KINDS, Item, folded, without_comment
-from workingset_mcp.words import FIRST_NOTES, STRONG_RULE
+from workingset_mcp.lines import STANDING_KINDS, Item, all_folded, without_comment
+from workingset_mcp.words import FIRST_NOTES, STRONG_RULE, plainly
 
 NEXT_OF_NOTE = 0.7  # what a further line of the same note is worth less
 TOPIC_NOTES = 60
@@ -19,12 +20,15 @@ def standing_lines(
     undated.sort(key=lambda n: (n.path.count("/"), not _is_first(n.path), n.path))
     place = {note.id: at for at, note in enumerate(undated)}
     top = min((note.path.count("/") for note in undated), default=0)
+    kinds: dict[str, list[ItemRow]] = {kind: [] for kind in STANDING_KINDS}
+    for row in items:
+        if row.item.kind in kinds and row.note.id in place:
+            kinds[row.item.kind].append(row)
     found: dict[str, list[Sourced]] = {}
-    for kind in STANDING_KINDS:
+    for kind, rows in kinds.items():
         pools: dict[int, list[tuple[float, ItemRow]]] = {}
-        for row in items:
-            if row.item.kind == kind and row.note.id in place:
-                pools.setdefault(row.note.id, []).append((_strength(row.item), row))
+        for row in rows:
+            pools.setdefault(row.note.id, []).append((_strength(row.item), row))
         entries = []
         for pool in pools.values():
             pool.sort(key=lambda pair: -pair[0])
@@ -34,7 +38,7 @@ def standing_lines(
                 value = strength - NEXT_OF_NOTE * rank + (10 if first else 0)
                 entries.append((-value, place[row.note.id], row.item.line, row))
         entries.sort(key=lambda entry: entry[:3])
-        found[kind] = _each_once(row for *_, row in entries)
+        found[kind] = _each_once([row for *_, row in entries])
     return found
 
 
@@ -42,19 +46,15 @@ def _strength(item: Item) -> float:
     """How much a standing line commits: strong words and amounts; long lines less."""
     value = 0.0
     if item.kind == "rule":
-        value += min(3, len(STRONG_RULE.findall(item.text)))
+        value += min(3, len(STRONG_RULE.findall(plainly(item.text))))
     return value - (1.0 if len(item.text) > 240 else 0.0)
 
 
-def _each_once(rows: Iterable[ItemRow]) -> list[Sourced]:
-    found: list[Sourced] = []
-    seen: set[str] = set()
-    for row in rows:
-        key = folded(row.item.text)
-        if key not in seen:
-            seen.add(key)
-            found.append(Sourced(row.item.text, (source_of(row),)))
-    return found
+def _each_once(rows: Sequence[ItemRow]) -> list[Sourced]:
+    first: dict[str, ItemRow] = {}
+    for row, key in zip(rows, all_folded(row.item.text for row in rows), strict=True):
+        first.setdefault(key, row)
+    return [Sourced(row.item.text, (source_of(row),)) for row in first.values()]
 
 
 def _is_first(path: str) -> bool:
@@ -64,22 +64,23 @@ def _is_first(path: str) -> bool:
 def topics_of(in_order: Sequence[NoteRow], branch: Branch) -> list[Sourced]:
     """Second-level headings in turn over the newest notes, each once."""
     statuses = {(row.note.id, row.status.line) for row in branch.statuses}
+    newest = in_order[:TOPIC_NOTES]
+    headings = branch.topics([note.id for note in newest])
     pools = [
-        (note, [topic for topic in branch.topics[note.id] if (note.id, topic[1]) not in statuses])
-        for note in in_order[:TOPIC_NOTES]
-        if note.id in branch.topics
+        [
+            (note.path, line, heading)
+            for heading, line in headings.get(note.id, ())
+            if (note.id, line) not in statuses
+        ]
+        for note in newest
     ]
-    found: list[Sourced] = []
-    seen: set[str] = set()
-    for depth in range(max((len(pool) for _, pool in pools), default=0)):
-        for note, pool in pools:
-            if depth < len(pool):
-                heading, line = pool[depth]
-                text = without_comment(heading)
-                if text and folded(text) not in seen:
-                    seen.add(folded(text))
-                    found.append(Sourced(text, (f"{note.path}:{line}",)))
-    return found
+    in_turn = [topic for topics in zip_longest(*pools) for topic in topics if topic]
+    texts = [without_comment(heading) for *_, heading in in_turn]
+    first: dict[str, Sourced] = {}
+    for (path, line, _), text, key in zip(in_turn, texts, all_folded(texts), strict=True):
+        if text and key not in first:
+            first[key] = Sourced(text, (f"{path}:{line}",))
+    return list(first.values())
 
 
 def source_of(row: ItemRow) -> str:

@@ -40,9 +40,10 @@ def branch_view(
         notes=notes,
         items=snapshot.items(("task", *LABEL_KINDS, *STANDING_KINDS), name, by_id),
         statuses=snapshot.statuses(name, by_id),
-        topics=snapshot.headings(list(by_id), 2),
+        topics=lambda notes: snapshot.headings(notes, 2),
         tokens=tokens_of(snapshot, opened.index, notes) if counted else {},
         lines=lambda note, first, last: lines_of(snapshot, note, first, last),
+        digests=lambda: snapshot.line_digests(name),
         override=_override(snapshot, notes, name),
         override_max_bytes=opened.settings.override_max_bytes,
         left_out=[

@@ -43,8 +43,7 @@ class Parsed:
     digest: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class NoteRow:
+class NoteRow(NamedTuple):
     """A note as the index knows it, without its text."""
 
     id: int
@@ -61,7 +60,6 @@ class NoteRow:
     digest: bytes
     units: tuple[Unit, ...]
     remarks: tuple[Remark, ...]
-    line_digests: bytes
     names: str  # aliases and tags, one a line
 
 

@@ -22,9 +22,9 @@ from workingset_mcp.vault import Fingerprint
 
 _NOTE = (
     "n.id, n.path, n.branch, n.title, n.date, n.date_source, n.kind, n.template, n.line_count,"
-    " n.tokens, n.size, n.digest, n.units, n.remarks, n.line_digests, n.aliases || char(10) || n.tags"
+    " n.tokens, n.size, n.digest, n.units, n.remarks, n.aliases || char(10) || n.tags"
 )
-_NOTE_ALONE = _NOTE.replace("n.units, n.remarks, n.line_digests", "'[]', '[]', x''")
+_NOTE_ALONE = _NOTE.replace("n.units, n.remarks", "'[]', '[]'")
 _SECTION = "id, note_id, ordinal, first_line, last_line, level, headings, date, skip, text, opens"
 _NOTES_OF_FTS = "JOIN section s ON s.id = fts.rowid JOIN note n ON n.id = s.note_id"
 _OPEN = ", ".join(f"'{state}'" for state in OPEN_STATES)
@@ -107,27 +107,30 @@ class Snapshot:
     def remarked(self) -> list[NoteRow]:
         """Notes with a remark, by path."""
         sql = f"SELECT {_NOTE} FROM note n WHERE n.kind != 'brief' AND n.remarks != '[]'"
-        return [_note(row) for row in self._all(f"{sql} ORDER BY n.path")]
+        return _notes(self._all(f"{sql} ORDER BY n.path"))
 
     def notes(self, branch: str | None = None) -> list[NoteRow]:
         """Notes (no generated briefs) by path, of the vault or of one branch."""
         sql = f"SELECT {_NOTE} FROM note n WHERE n.kind != 'brief'"
         if branch is None:
-            rows = self._all(f"{sql} ORDER BY n.path")
-        else:
-            rows = self._all(f"{sql} AND n.branch = ? ORDER BY n.path", branch)
-        return [_note(row) for row in rows]
+            return _notes(self._all(f"{sql} ORDER BY n.path"))
+        return _notes(self._all(f"{sql} AND n.branch = ? ORDER BY n.path", branch))
 
     def notes_by_id(self, ids: Iterable[int]) -> dict[int, NoteRow]:
-        """The notes of these ids, without their units, remarks and digests of lines."""
+        """The notes of these ids, without their units and remarks."""
         wanted = list(ids)
         sql = f"SELECT {_NOTE_ALONE} FROM note n WHERE n.id IN ({_marks(wanted)})"
-        return {row[0]: _note(row) for row in self._all(sql, *wanted)}
+        return {note.id: note for note in _notes(self._all(sql, *wanted))}
+
+    def line_digests(self, branch: str) -> bytes:
+        """Digests of the lines of a branch, those of each note once, templates aside."""
+        sql = "SELECT line_digests FROM note WHERE branch = ? AND kind = 'note' AND NOT template"
+        return b"".join(row[0] for row in self._all(sql, branch))
 
     def note(self, path: str) -> NoteRow | None:
         """The note at a path, if it is indexed."""
         rows = self._all(f"SELECT {_NOTE} FROM note n WHERE n.path = ?", path)
-        return _note(rows[0]) if rows else None
+        return _notes(rows)[0] if rows else None
 
     def aliases(self) -> list[str]:
         """Every alias of every note."""
@@ -162,17 +165,19 @@ class Snapshot:
         return {row[0]: _section(row) for row in self._all(sql, *ids)}
 
     def headings(self, note_ids: Sequence[int], level: int) -> dict[int, list[tuple[str, int]]]:
-        """Headings of one level in these notes: note -> [(text, line)] in order."""
-        found: dict[int, list[tuple[str, int]]] = {}
+        """Headings of one level in these notes, a path once: note -> [(text, line)] in order."""
         rows = self._all(
-            "SELECT note_id, headings, min(first_line) FROM section"
-            f" WHERE level = ? AND note_id IN ({_marks(note_ids)})"
-            " GROUP BY note_id, headings, level ORDER BY note_id, min(first_line)",
+            "SELECT note_id, headings, first_line FROM section"
+            f" WHERE level = ? AND opens AND note_id IN ({_marks(note_ids)}) ORDER BY note_id, ordinal",
             level, *note_ids,
         )  # fmt: skip
+        found: dict[int, dict[str, int]] = {}
         for note_id, headings, line in rows:
-            found.setdefault(note_id, []).append((headings.rpartition("\n")[2], line))
-        return found
+            found.setdefault(note_id, {}).setdefault(headings, line)
+        return {
+            note_id: [(path.rpartition("\n")[2], line) for path, line in paths.items()]
+            for note_id, paths in found.items()
+        }
 
     def items(
         self,
@@ -192,20 +197,11 @@ class Snapshot:
         return [
             ItemRow(
                 known[note_id],
-                Item(
-                    line,
-                    kind,
-                    text,
-                    form,
-                    state,
-                    tuple(owners.split("\n")) if owners else (),
-                    due,
-                    date,
-                ),
+                Item(line, kind, text, form, state, tuple(owners.split("\n")) if owners else (), due, date),
             )
             for note_id, line, kind, text, form, state, owners, due, date in rows
             if note_id in known
-        ]
+        ]  # fmt: skip
 
     def statuses(
         self, branch: str | None = None, notes: dict[int, NoteRow] | None = None
@@ -333,14 +329,17 @@ def _marks(values: Sequence[object]) -> str:
     return ", ".join("?" * len(values))
 
 
-def _note(row: Sequence[Any]) -> NoteRow:
-    units, remarks = row[12], row[13]
-    return NoteRow(
-        row[0], row[1], row[2], row[3], row[4], row[5], row[6], bool(row[7]), row[8], row[9], row[10], row[11],
-        tuple(Unit(*unit) for unit in json.loads(units)) if units != "[]" else (),
-        tuple(Remark(*remark) for remark in json.loads(remarks)) if remarks != "[]" else (),
-        row[14], row[15],
-    )  # fmt: skip
+def _notes(rows: Sequence[Sequence[Any]]) -> list[NoteRow]:
+    all_units = json.loads(f"[{','.join(row[12] for row in rows)}]")  # many at once are fast
+    return [
+        NoteRow(
+            row[0], row[1], row[2], row[3], row[4], row[5], row[6], bool(row[7]), row[8], row[9], row[10], row[11],
+            tuple([Unit(*unit) for unit in units]),
+            tuple([Remark(*remark) for remark in json.loads(row[13])]) if row[13] != "[]" else (),
+            row[14],
+        )
+        for row, units in zip(rows, all_units, strict=True)
+    ]  # fmt: skip
 
 
 def _section(row: Sequence[Any]) -> SectionRow:

@@ -1,0 +1,165 @@
+"""Which lines of a newest note say something, and how much each matters today. Pure.
+
+Lines that tell nothing later (attendees, links, copied-forward lines) are left out; a line that was
+wrapped is one. Not here: which of them a brief shows (`newest`).
+"""
+
+import re
+from collections.abc import Iterator
+
+from workingset_mcp.brief.extract import MOST_REPEATS
+from workingset_mcp.brief.materials import Materials, NewUnit, ToldLine
+from workingset_mcp.dates import find_dates
+from workingset_mcp.lines import bare_line, without_link_targets
+from workingset_mcp.markdown import Heading, Kind, Outline
+from workingset_mcp.note import line_digests
+from workingset_mcp.words import (
+    AHEAD,
+    COMMITMENT,
+    COMMITMENT_WORDS,
+    NEXT_TIME,
+    NOISE_HEADING,
+    NOISE_LINE,
+    SETTLEMENT,
+    STATE,
+    plainly,
+)
+
+LEAST_TOPIC_CHARACTERS = 12  # shorter headings (Discussion, Notes) name no topic
+WRAPPED = 60  # characters; a shorter line was ended by a person
+REPEAT_PENALTY = 2.0
+EXPIRED = -2.0
+ONLY_LINK = re.compile(r"^\W*(?:https?://\S+|!?\[[^\]]*\]\([^)]*\))\W*$")
+_ENDS = ".!?:;。！？：；\\|>"
+_LETTER = re.compile(r"\w{2}")
+_TABLE_RULE = re.compile(r"^\|?[\s:|-]+\|?$")
+_FENCE = re.compile(r"^[\s>]*(?:```|~~~)")
+_TOP_LEVEL = re.compile(r"^\s?\S")
+_SAYING = (int(Kind.TEXT), int(Kind.TABLE))
+_HEADING = int(Kind.HEADING)
+
+
+def telling_lines(materials: Materials, unit: NewUnit, outline: Outline) -> list[ToldLine]:
+    """The lines of a unit that say something, with their scores."""
+    repeats = materials.repeats
+    digests = line_digests(outline.lines) if repeats else []
+    found: list[ToldLine] = []
+    for at, raw, heading, topic in _said_lines(materials, unit, outline):
+        times = repeats.of(digests[at - 1]) if repeats else 1
+        if times > MOST_REPEATS + 1:
+            continue
+        number = unit.first_line + at - 1
+        before = found[-1] if found else None
+        if (
+            before
+            and before.last == number - 1
+            and at not in outline.item_depth
+            and _goes_on(outline.lines[at - 2], raw)
+        ):
+            before.last, before.text = number, f"{before.text} {raw.strip()}"
+            continue
+        opens = before is None or unit.first_line + heading - 1 > before.number
+        found.append(
+            ToldLine(
+                number, raw, opens - REPEAT_PENALTY * (times - 1),
+                topic and topic + unit.first_line - 1, number,
+            )
+        )  # fmt: skip
+    today, older = materials.branch.today.isoformat(), unit.date < materials.units[0].date
+    for line in found:
+        line.score += _score(line.text, unit.date, today, older=older)
+    return found
+
+
+def _said_lines(
+    materials: Materials, unit: NewUnit, outline: Outline
+) -> Iterator[tuple[int, str, int, int]]:
+    """Lines that are not noise and stand nowhere else in the brief.
+
+    Each with the line of the last heading above it (0: none) and of the one that says what it is about.
+    """
+    shown, before = _shown_elsewhere(materials, unit), unit.first_line - 1
+    marks = iter([*outline.marks, Heading(len(outline.lines) + 1, 0, 0, "")])
+    mark, above = next(marks), -1  # the next heading, and the place of the one above
+    heading = topic = 0
+    noise = False
+    for at, (raw, kind) in enumerate(zip(outline.lines, outline.kinds, strict=True), start=1):
+        is_mark = False
+        while mark.line <= at:
+            above, is_mark, mark = above + 1, mark.line == at, next(marks)
+        if is_mark or kind == _HEADING:
+            heading = at
+            noise, topic = _is_noise_heading(outline, at), _topic_line(outline, above)
+        elif kind in _SAYING and not noise and at + before not in shown and not _is_noise(raw):
+            yield at, raw, heading, topic
+
+
+def _shown_elsewhere(materials: Materials, unit: NewUnit) -> set[int]:
+    """Lines of its note that the lists of the brief and its status block show."""
+    shown = {line for path, line in materials.listed if path == unit.note.path}
+    row = materials.status
+    if row and row.note.id == unit.note.id:
+        shown.update(range(row.status.line, row.status.last_line + 1))
+    return shown
+
+
+def _goes_on(before: str, line: str) -> bool:
+    """Whether a line of text goes on where the one before it was wrapped."""
+    if line.lstrip()[:1].islower():
+        return True
+    ended = before.rstrip()
+    return len(ended) > WRAPPED and ended[-1] not in _ENDS
+
+
+def _topic_line(outline: Outline, above: int) -> int:
+    """The line of the nearest heading, of those up to one, that says what is below; 0 when none does."""
+    path = outline.headings_at(outline.marks[above].line) if above >= 0 else ()
+    for mark in reversed(outline.marks[: above + 1]):
+        if mark.text in path and len(without_link_targets(mark.text)) >= LEAST_TOPIC_CHARACTERS:
+            return mark.line if mark.line > 1 else 0
+    return 0
+
+
+def _is_noise_heading(outline: Outline, at: int) -> bool:
+    return any(NOISE_HEADING.match(heading) for heading in outline.headings_at(at)[-2:])
+
+
+def _is_noise(raw: str) -> bool:
+    if not _LETTER.search(raw) or _TABLE_RULE.match(raw) or NOISE_LINE.match(bare_line(raw)):
+        return True
+    return bool(_FENCE.match(raw))  # inside HTML, where it opens nothing
+
+
+def _score(raw: str, day: str, today: str, *, older: bool) -> float:
+    """How likely a line of that day matters today: commitments, settlements, dates ahead."""
+    text = without_link_targets(raw)
+    score = 0.0
+    said = plainly(text)
+    if COMMITMENT_WORDS.stand_in(said) or COMMITMENT.search(f" {text}"):
+        score += 3
+    if SETTLEMENT.stand_in(said):
+        score += 3
+    score += _worth_of_dates(text, day, today, ahead=AHEAD.stand_in(said))
+    if STATE.stand_in(said):
+        score += 1
+    if _TOP_LEVEL.match(raw):
+        score += 1
+    if len(text) < 25 or len(text) > 500:
+        score -= 1
+    if text.rstrip().endswith("?"):
+        score -= 1
+    if ONLY_LINK.match(raw):
+        score -= 2
+    if older and NEXT_TIME.stand_in(said if text is raw else plainly(raw)):
+        score += EXPIRED - 2  # what was planned for the next meeting: that one has been
+    return score
+
+
+def _worth_of_dates(text: str, day: str, today: str, *, ahead: bool) -> float:
+    """What looks ahead counts, most of all to a day still to come; a plan whose day is over does not."""
+    dates = [date.value for date in find_dates(text, year=int(day[:4])) if date.value]
+    if any(value >= today for value in dates):
+        return 3.0 + 2 * ahead
+    if dates:
+        return EXPIRED if ahead else 1.0
+    return 2.0 * ahead
