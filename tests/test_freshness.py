@@ -25,6 +25,7 @@ from workingset_mcp.files import fingerprint_of
 from workingset_mcp.follower import Follower
 from workingset_mcp.freshness import State
 from workingset_mcp.index.rows import Known
+from workingset_mcp.opened import SMALL_VAULT_FILES
 from workingset_mcp.settings import Settings
 from workingset_mcp.vault import Fingerprint
 from workingset_mcp.workspace import Workspace
@@ -435,6 +436,22 @@ def test_a_search_of_a_large_vault_quotes_no_note_that_went_out_of_sight(
     freshness.walked_files = 10_000
     assert "giraffe" not in workspace.search("zebra")
     assert contents_of(workspace) == contents_of_fresh(root)
+
+
+def test_the_first_search_of_a_large_vault_knows_what_was_saved_while_no_server_ran(
+    open_vault: OpenVault, tmp_path: Path
+) -> None:
+    vault = tmp_path / "large"
+    for at in range(SMALL_VAULT_FILES + 1):
+        write(vault / f"notes/{at}.md", f"# Note {at}\n\nThe zebra of day {at}.\n")
+    first = open_vault(vault)
+    assert first.freshness.walked_files > SMALL_VAULT_FILES
+    write(vault / "notes/new.md", "# Zebra\n\nThe zebra is a giraffe now.\n")
+    again = Workspace(first.vault.root, first.settings)
+    try:
+        assert "giraffe" in again.search("zebra")
+    finally:
+        again.close()
 
 
 def test_what_was_ignored_and_is_quoted_again_is_current(open_vault: OpenVault) -> None:

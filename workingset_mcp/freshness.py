@@ -5,7 +5,6 @@ what differs and applies it. Correctness never depends on which events came. Not
 (`changes`), when to look (`follower`), what an answer needs checked (`workspace`).
 """
 
-import sys
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -60,13 +59,11 @@ class Freshness:
         self.index = index
         self.state = State()
         self.left_out: list[LeftOut] = []
-        self.walked_files = sys.maxsize  # at the last look at the whole vault
+        self.walked_files = 0  # when the whole vault was last made equal; none yet
         self.built = threading.Event()
         self.stopping = threading.Event()
         self.watcher = "off"  # then: starting, events or polling
-        self.listeners: list[
-            Callable[[frozenset[str]], None]
-        ] = []  # told of changed notes, by path
+        self.listeners: list[Callable[[frozenset[str]], None]] = []  # told of changed paths
         # In memory one connection serves everyone: one lock, or two threads wait for each other.
         self._lock = index.write_lock
         self._building = threading.Lock()
@@ -162,13 +159,14 @@ class Freshness:
                 self.stopping.wait(0.1)
 
     def wait_until_built(self, seconds: float = FIRST_BUILD_WAIT_SECONDS) -> bool:
-        """Wait for the first full build; False when it takes longer, or fails, or the server ends."""
+        """Wait for a build under way; False when the first takes longer, or fails, or the server ends."""
         deadline = time.monotonic() + seconds
-        while not self.built.wait(0.1):
+        while not (self.built.wait(0.1) and self._building.acquire(timeout=0.1)):
             stop_if_gone()
             over = self.stopping.is_set() or time.monotonic() >= deadline
             if over or self.state.name == "failing":
-                return False
+                return self.built.is_set()
+        self._building.release()
         return True
 
     def state_token(self) -> object:
@@ -189,6 +187,7 @@ class Freshness:
         with self._lock:
             if self.index.replace_damaged(epoch):
                 self.built.clear()
+                self.walked_files = 0
                 self.state = State()
                 self._doubts.clear()
                 self._look_at_index()
@@ -230,12 +229,12 @@ class Freshness:
             with self._lock:
                 self._ensure_same(epoch)
                 self._mark_built()
+                self.walked_files = len(disk)
         return True
 
     def _look_at_disk(self, branch: str | None) -> Mapping[str, Fingerprint]:
         walk = self.vault.walk(branch)
         if branch is None:
-            self.walked_files = len(walk.files)
             self.left_out = walk.left_out
         return walk.files
 

@@ -1,7 +1,7 @@
-"""An opened vault with its index, and how an answer is composed over a scope that is checked.
+"""An opened vault with its index, and how an answer is composed, then checked over its scope.
 
- Each answer first compares disk and index over its scope and refreshes what
-differs; a vault that keeps changing under a call is tried three times, then the answer says so.
+What differs from the disk is refreshed and the answer composed anew; a vault that keeps changing under
+a call is tried three times, then the answer says so.
 """
 
 import functools
@@ -222,9 +222,11 @@ class Opened:
     ) -> str:
         """Compose, and give it once disk and what it was composed from are equal over the scope.
 
-        `quoted_only`: an answer that found something is checked over the notes it quotes alone.
+        `quoted_only`: of a large vault, an answer that found something is checked over the notes it
+        quotes alone, once the whole was looked at since it was opened.
         """
         finished = scope is not None or self.freshness.wait_until_built()
+        quoted_only &= self.freshness.walked_files > SMALL_VAULT_FILES
         state = ""
         for attempt in range(ROUNDS + 1):
             latest: list[Draft] = []

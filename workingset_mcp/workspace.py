@@ -29,7 +29,6 @@ from workingset_mcp.markdown import line_ends_kept
 from workingset_mcp.note import OVERRIDE_NAME, decode
 from workingset_mcp.opened import (
     HEAD_TOKENS,
-    SMALL_VAULT_FILES,
     Opened,
     brief_text,
     day_argument,
@@ -172,8 +171,7 @@ class Workspace(Opened):
                 ranked[version] = search.bent(found, boosted, top)
             return search_draft(parsed, ranked[version], snapshot, within, room)
 
-        large = name is None and self.freshness.walked_files > SMALL_VAULT_FILES
-        return self._answer(name, draft, budget, limits, lowered, quoted_only=large)
+        return self._answer(name, draft, budget, limits, lowered, quoted_only=name is None)
 
     @healing
     def open(
