@@ -255,6 +255,23 @@ def test_two_on_one_folder_see_each_other_and_a_view_stays_as_it_is(tmp_path: Pa
         assert words_of(one) == words_of(other)
 
 
+def test_what_is_counted_is_of_the_view_that_is_asked(tmp_path: Path) -> None:
+    def counts(view: Snapshot) -> tuple[int, int, int, int]:
+        kiln = '"kiln"'
+        sections = view.section_count()
+        return view.note_count(), sections, view.count(kiln), view.document_frequency("kiln")
+
+    with closing(Index(tmp_path)) as index:
+        index.apply([parsed("cust/a.md", "# Kiln\n\n# Crane\n")])
+        with index.snapshot() as before:
+            assert counts(before) == (1, 2, 2, 2)
+            index.apply([parsed("cust/b.md", "# Kiln\n\nA kiln.\n\n# Kiln\n")])
+            with index.snapshot() as behind:
+                assert counts(behind) == (2, 4, 4, 4)
+                assert counts(before) == (1, 2, 2, 2)
+                assert counts(behind) == (2, 4, 4, 4)
+
+
 def test_writers_in_many_threads_never_find_it_locked(tmp_path: Path) -> None:
     opened = [Index(tmp_path / "index") for _ in range(3)]
     problems: list[BaseException] = []

@@ -635,6 +635,15 @@ def test_a_misspelt_word_gets_the_word_as_it_stands_in_the_notes(
     assert meant in line
 
 
+def test_a_word_of_very_many_sections_is_near_as_it_stands_in_a_note_or_its_path(
+    open_vault: OpenVault,
+) -> None:
+    many = "# Changed approval\n" * 1_200
+    workspace = open_vault(vault_of({"a": "# Exchanged", "b": many}))
+    assert absent_line(workspace, "chagned") == "not in any note: chagned · nearest: changed"
+    assert absent_line(workspace, "custt") == "not in any note: custt · nearest: cust"
+
+
 def test_what_is_near_is_suggested_but_not_searched(open_vault: OpenVault) -> None:
     answer = read_answer(open_vault(WORDS).search("importr"))
     assert (answer.passages, answer.runs) == (0, ())

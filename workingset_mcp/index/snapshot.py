@@ -3,9 +3,10 @@ unrendered.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
+from workingset_mcp.index.counts import Counts
 from workingset_mcp.index.rows import (
     BranchRow,
     Hit,
@@ -37,9 +38,10 @@ class _Connection(Protocol):
 class Snapshot:
     """A view of the index at one moment."""
 
-    def __init__(self, connection: _Connection, epoch: int = 0) -> None:
+    def __init__(self, connection: _Connection, epoch: int, counts: Counts) -> None:
         self._connection = connection
         self._epoch = epoch
+        self._counts = counts
         self._generation: int | None = None
 
     def generation(self) -> int:
@@ -250,11 +252,8 @@ class Snapshot:
     def matching_sections(self, expression: str, branch: str | None) -> list[tuple[int, int]]:
         """Every section that matches: (note id, ordinal)."""
         where, parameters = ("AND n.branch = ?", [branch]) if branch is not None else ("", [])
-        rows = self._all(
-            f"SELECT s.note_id, s.ordinal FROM fts {_NOTES_OF_FTS} WHERE fts MATCH ? {where}",
-            expression,
-            *parameters,
-        )
+        sql = f"SELECT s.note_id, s.ordinal FROM fts {_NOTES_OF_FTS} WHERE fts MATCH ? {where}"
+        rows = self._all(sql, expression, *parameters)
         return [(row[0], row[1]) for row in rows]
 
     def section_start(self, note_id: int, ordinal: int) -> int:
@@ -282,7 +281,7 @@ class Snapshot:
 
     def count(self, expression: str) -> int:
         """How many sections match."""
-        return int(self._all("SELECT count(*) FROM fts WHERE fts MATCH ?", expression)[0][0])
+        return self._count("SELECT count(*) FROM fts WHERE fts MATCH ?", expression)
 
     def holds(self, expression: str, where: str = "", parameters: Sequence[Any] = ()) -> bool:
         """Whether any section matches."""
@@ -292,29 +291,28 @@ class Snapshot:
 
     def document_frequency(self, stem: str) -> int:
         """In how many sections a stemmed word stands."""
-        rows = self._all("SELECT doc FROM vocabulary WHERE term = ?", stem)
-        return int(rows[0][0]) if rows else 0
+        return self._count("SELECT sum(doc) FROM vocabulary WHERE term = ?", stem)
 
-    def words_between(self, first: str, last: str, limit: int) -> Iterator[tuple[str, int]]:
+    def words_between(self, first: str, last: str, limit: int) -> list[tuple[str, int]]:
         """Stemmed words of the vault in a range of the alphabet, with their frequencies."""
-        yield from self._all(
-            "SELECT term, doc FROM vocabulary WHERE term >= ? AND term < ? LIMIT ?",
-            first,
-            last,
-            limit,
-        )
+        sql = "SELECT term, doc FROM vocabulary WHERE term >= ? AND term < ? LIMIT ?"
+        return self._all(sql, first, last, limit)
 
     def section_count(self) -> int:
         """How many sections there are."""
-        return int(self._all("SELECT count(*) FROM section")[0][0])
+        return self._count("SELECT count(*) FROM section")
 
     def note_count(self) -> int:
         """How many notes there are."""
-        return int(self._all("SELECT count(*) FROM note WHERE kind != 'brief'")[0][0])
+        return self._count("SELECT count(*) FROM note WHERE kind != 'brief'")
 
     def select(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
         """Rows of a fixed statement (for `list_items` and look-ups of one kind)."""
         return self._all(sql, *parameters)
+
+    def _count(self, sql: str, *parameters: Any) -> int:
+        asked = (sql, *parameters)
+        return self._counts.of(self.version(), asked, lambda: self._all(*asked)[0][0] or 0)
 
     def _meta(self, key: str) -> Any:
         rows = self._all("SELECT value FROM meta WHERE key = ?", key)

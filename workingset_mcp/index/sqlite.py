@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from workingset_mcp.errors import IndexDamaged, IndexUnavailable
+from workingset_mcp.index.counts import Counts
 from workingset_mcp.index.failures import cannot_write, in_our_words, is_busy, is_full
 from workingset_mcp.index.location import (
     BUILD_TURN_NAME,
@@ -49,6 +50,7 @@ class Index:
         self.place = "memory" if folder is None else "cache"
         self.notice = ""  # something a person should hear once
         self.write_lock = threading.RLock()
+        self._counts = Counts()
         self._folder = folder
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         self._readers: queue.LifoQueue[tuple[int, sqlite3.Connection]] = queue.LifoQueue()
@@ -76,14 +78,14 @@ class Index:
         """One consistent view for reading, whatever is written meanwhile."""
         if self.file is None:  # one connection holds a database in memory
             with self.write_lock, in_our_words(self._epoch):
-                yield Snapshot(self._writer, self._epoch)
+                yield Snapshot(self._writer, self._epoch, self._counts)
             return
         epoch = self._epoch
         with in_our_words(epoch):
             connection = self._borrow()
             try:
                 connection.execute("BEGIN")
-                yield Snapshot(connection, epoch)
+                yield Snapshot(connection, epoch, self._counts)
             finally:
                 with suppress(sqlite3.Error):
                     connection.execute("COMMIT")

@@ -7,7 +7,7 @@ from workingset_mcp.budget import count_tokens
 from workingset_mcp.index import Snapshot
 from workingset_mcp.search.pack import pack
 from workingset_mcp.search.query import Query
-from workingset_mcp.search.rank import Filter, Ranking
+from workingset_mcp.search.rank import MOST_ABSENT, Filter, Ranking
 
 ASK_FOR_ALSO = 'search again with also=["…", …]: 3 to 6 other words a note might use'
 
@@ -42,10 +42,8 @@ def _notices(query: Query, ranking: Ranking, limits: Filter) -> list[str]:
     lines = []
     if ranking.absent:
         where = f"in {limits.branch}" if limits.branch else "in any note"
-        words = ", ".join(word[:40] for word, _ in ranking.absent[:8])
-        nearest = ", ".join(
-            dict.fromkeys(near for _, nears in ranking.absent[:8] for near in nears)
-        )
+        words = ", ".join(word[:40] for word, _ in ranking.absent[:MOST_ABSENT])
+        nearest = ", ".join(dict.fromkeys(near for _, nears in ranking.absent for near in nears))
         lines.append(f"not {where}: {words}" + (f" · nearest: {nearest}" if nearest else ""))
     if query.named:
         lines.append(f"searched too (glossary): {', '.join(query.named[:8])}")

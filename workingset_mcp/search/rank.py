@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from workingset_mcp.dates import date_words
 from workingset_mcp.index import Snapshot, Stemmer
 from workingset_mcp.index.rows import CJK_RUN, NoteRow, SectionRow
+from workingset_mcp.search.near import nearest_words
 from workingset_mcp.search.query import Concept, Query, cjk_match, fold, words_of
 
 MOST_SCORED_ROWS = 1_000
@@ -26,6 +27,7 @@ OWN_WORDS = 0.6  # what the typed words are worth beside those of `also`
 OWN_BESIDE_GLOSSARY = 0.9
 EXACT, EXACT_ALONE = 0.2, 1.0  # what the very word is worth beside one that only shares its stem
 WEAK_BELOW = 0.38
+MOST_ABSENT = 8  # words that are named as in no note, with what is near them
 _PAIRED = 3
 _MOST_POSITIONS = 50
 
@@ -94,22 +96,24 @@ def rank(query: Query, snapshot: Snapshot, stemmer: Stemmer, limits: Filter) -> 
     total = snapshot.section_count()
     weighed = [_weigh(c, total, snapshot, stemmer, where, parameters) for c in query.concepts]
     present = [w for w in weighed if w.frequency]
-    absent = tuple(
-        (w.concept.text, _nearest(w, snapshot, stemmer, limits.whole()))
-        for w in weighed
-        if not w.frequency and w.concept.kind == "word" and w.concept.own
-    )  # fmt: skip
-    absent += tuple(
+    missing = [
+        w.concept for w in weighed if not w.frequency and w.concept.kind == "word" and w.concept.own
+    ][:MOST_ABSENT]
+    absent = [
+        (one.text, nearest_words(one.words[0], snapshot, stemmer, where, parameters))
+        for one in missing
+    ]
+    absent += [
         (word, ())
         for word in query.cjk_words
         if not snapshot.holds(cjk_match(word), where, parameters)
-    )
+    ]
     if not present:
-        return Ranking((), tuple(weighed), absent, weak=False, matched_notes=0)
+        return Ranking((), tuple(weighed), tuple(absent), weak=False, matched_notes=0)
     where, parameters = limits.where()
     hits = snapshot.match(_expression(present), MATCHED, where, parameters)
     if not hits:
-        return Ranking((), tuple(weighed), absent, weak=False, matched_notes=0)
+        return Ranking((), tuple(weighed), tuple(absent), weak=False, matched_notes=0)
     best = hits[0].score or 1.0
     of_note: dict[int, float] = {}
     for hit in hits:
@@ -126,7 +130,9 @@ def rank(query: Query, snapshot: Snapshot, stemmer: Stemmer, limits: Filter) -> 
         base = hit.score / best + 0.35 * of_note[hit.note_id]
         ranked.append(_rerank(base, section, note, present, query, stemmer))
     ranked.sort(key=lambda r: (-r.score, r.note.path, r.section.first_line, r.section.ordinal))
-    return Ranking(tuple(ranked), tuple(weighed), absent, _is_weak(ranked, weighed), len(of_note))
+    return Ranking(
+        tuple(ranked), tuple(weighed), tuple(absent), _is_weak(ranked, weighed), len(of_note)
+    )
 
 
 def _hits_of_rare(
@@ -312,36 +318,3 @@ def _is_weak(ranked: Sequence[Ranked], weighed: Sequence[Weighed]) -> bool:
     covered = best.coverage * (1 - absent)
     lead = best.score - ranked[min(9, len(ranked) - 1)].score
     return covered + 0.3 * lead - 0.5 * absent < WEAK_BELOW
-
-
-def _nearest(one: Weighed, snapshot: Snapshot, stemmer: Stemmer, limits: Filter) -> tuple[str, ...]:
-    """Words that do occur within the limits and look like an absent one."""
-    from rapidfuzz import process  # 35 ms, for a word that no note holds
-    from rapidfuzz.distance import JaroWinkler
-
-    word = one.concept.words[0]
-    if len(word) < 3:
-        return ()
-    first = word[:2]
-    stems = [
-        term
-        for term, _ in snapshot.words_between(first, first[:-1] + chr(ord(first[-1]) + 1), 20_000)
-    ]
-    where, parameters = limits.where()
-    found: list[str] = []
-    for stem, score, _ in process.extract(word, stems, scorer=JaroWinkler.similarity, limit=8):
-        if score < 0.86 and not (stem.startswith(word[:4]) and len(word) >= 5):
-            continue
-        if not stem.isalnum():
-            continue
-        for hit in snapshot.match(f'"{stem}"', 1, where, parameters):
-            text = fold(snapshot.sections_by_id([hit.section_id])[hit.section_id].text)
-            surface = next(
-                (w for w in words_of(text) if w.startswith(stem[:3]) and stemmer.stem(w) == stem),
-                "",
-            )
-            if surface and surface not in found:
-                found.append(surface)
-        if len(found) == 3:
-            break
-    return tuple(found)
