@@ -58,7 +58,7 @@ class Freshness:
         self.vault = vault
         self.index = index
         self.state = State()
-        self.left_out: list[LeftOut] = []
+        self.left_out: dict[str | None, Sequence[LeftOut]] = {}  # as last seen; None: of the vault
         self.walked_files = 0  # when the whole vault was last made equal; none yet
         self.built = threading.Event()
         self.stopping = threading.Event()
@@ -101,11 +101,12 @@ class Freshness:
 
         Only files in doubt are read.
         """
+        disk: Mapping[str, Fingerprint]
         if paths is not None:
             disk, known = self._about(paths, snapshot)
         else:
             known = self._known_of(branch, snapshot)
-            disk = self.vault.walk(branch).files
+            disk = self._look_at_disk(branch)
         changes = plan_changes(disk, known, self._doubts.settled)
         if changes.sure or changes.removed:
             if paths is None:
@@ -234,8 +235,7 @@ class Freshness:
 
     def _look_at_disk(self, branch: str | None) -> Mapping[str, Fingerprint]:
         walk = self.vault.walk(branch)
-        if branch is None:
-            self.left_out = walk.left_out
+        self.left_out[branch] = walk.left_out or ()
         return walk.files
 
     def _known_of(self, branch: str | None, view: Snapshot | None = None) -> dict[str, Known]:

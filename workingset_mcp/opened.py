@@ -11,13 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from workingset_mcp.answer import (
-    Draft,
-    Limits,
-    fit_answer,
-    put_together,
-    shown_warnings,
-)
+from workingset_mcp.answer import Draft, Limits, fit_answer, put_together, shown_warnings
 from workingset_mcp.brief import Materials, read_materials
 from workingset_mcp.brief.view import branch_view
 from workingset_mcp.budget import Counted
@@ -125,7 +119,8 @@ class Opened:
         """
         self.freshness.refresh_paths((OVERRIDE_NAME,))
         with self.index.snapshot() as snapshot:
-            view = branch_view(snapshot, self, branch or "", today(), counted=False)
+            left_out = self.left_out(branch or "")
+            view = branch_view(snapshot, self, branch or "", today(), left_out, counted=False)
             made = read_materials(view)
             made.status_lines = tuple(
                 view.lines(made.status.note, made.status.status.line, made.status.status.last_line)
@@ -167,7 +162,7 @@ class Opened:
     def left_out(self, branch: str | None = None) -> list[LeftOut]:
         """What of the vault, or of a branch, is no source, and why."""
         if branch is None:
-            return self.freshness.left_out
+            return list(self.freshness.left_out.get(None, ()))
         return self.vault.walk(branch).left_out
 
     def limits(self) -> Limits:
@@ -199,7 +194,9 @@ class Opened:
             ]
             for found in (same, last):
                 if len(found) == 1:
-                    return found[0]
+                    return self.branch_named(
+                        found[0], gone_is_fine=gone_is_fine
+                    )  # as on the disk now
             if attempt == 1:
                 self._refresh_all()
         several = same or last

@@ -18,7 +18,8 @@ from workingset_mcp.answer import (
     counted,
 )
 from workingset_mcp.brief import Materials, make_brief, make_overview, read_materials
-from workingset_mcp.brief.view import branch_view, overview_lines
+from workingset_mcp.brief.kept import KeptBriefs
+from workingset_mcp.brief.view import branch_view, contents_of, overview_lines
 from workingset_mcp.budget import LEAST_BRIEF_BUDGET, LEAST_BUDGET, Counted, count_tokens
 from workingset_mcp.changes import plan_changes
 from workingset_mcp.counting import tokens_of
@@ -36,7 +37,7 @@ from workingset_mcp.opened import (
 )
 from workingset_mcp.record import Window, record_of
 from workingset_mcp.search.answer import search_draft
-from workingset_mcp.settings import today
+from workingset_mcp.settings import Settings, today
 
 
 class Workspace(Opened):
@@ -44,6 +45,12 @@ class Workspace(Opened):
 
     Raises VaultNotFound, SettingsError, IndexUnavailable.
     """
+
+    def __init__(
+        self, vault: Path, settings: Settings | None = None, *, in_memory: bool = False
+    ) -> None:
+        super().__init__(vault, settings, in_memory=in_memory)
+        self._kept = KeptBriefs()
 
     @healing
     def status(self) -> dict[str, Any]:
@@ -95,10 +102,17 @@ class Workspace(Opened):
                 return Draft(
                     "overview", make_overview(self.vault.name, overview_lines(snapshot), room)
                 )
-            version = snapshot.version()
-            if version not in read:
-                read[version] = read_materials(branch_view(snapshot, self, name, day or today()))
-            made = make_brief(read[version], room)
+            on, left_out = day or today(), tuple(self.freshness.left_out.get(name, ()))
+            contents = contents_of(snapshot, name)
+            made_from = (name, contents, on, left_out, room)
+            made = self._kept.get(made_from) if contents else None
+            if made is None:
+                version = snapshot.version()
+                if version not in read:
+                    read[version] = read_materials(branch_view(snapshot, self, name, on, left_out))
+                made = make_brief(read[version], room)
+                if contents:
+                    self._kept.keep(made_from, made)
             return Draft(f"{name} · brief", made.text, made.warnings, tokens=made.tokens)
 
         return self._answer(name, draft, budget, limits, lowered)

@@ -1,6 +1,8 @@
 """Reading a branch out of the index for a brief: one look, values only."""
 
+from collections.abc import Iterable
 from datetime import date
+from hashlib import blake2b
 from typing import Protocol
 
 from workingset_mcp.brief.materials import Branch
@@ -20,7 +22,6 @@ _WARNED_REASONS = ("conflict copy", "name is not", "folder cannot", "over ")
 class _Opened(Protocol):
     @property
     def index(self) -> Index: ...
-    def left_out(self, branch: str | None) -> list[LeftOut]: ...
     @property
     def vault_name(self) -> str: ...
     @property
@@ -28,8 +29,9 @@ class _Opened(Protocol):
 
 
 def branch_view(
-    snapshot: Snapshot, opened: _Opened, name: str, today: date, *, counted: bool = True
-) -> Branch:
+    snapshot: Snapshot, opened: _Opened, name: str, today: date, left_out: Iterable[LeftOut],
+    *, counted: bool = True,
+) -> Branch:  # fmt: skip
     """A branch as a brief needs it; missing token counts are made and kept if `counted`."""
     notes = snapshot.notes(name)
     by_id = {note.id: note for note in notes}
@@ -47,27 +49,44 @@ def branch_view(
         override=_override(snapshot, notes, name),
         override_max_bytes=opened.settings.override_max_bytes,
         left_out=[
-            (left.path, left.reason)
-            for left in opened.left_out(name)
-            if left.reason.startswith(_WARNED_REASONS)
+            (left.path, left.reason) for left in left_out if left.reason.startswith(_WARNED_REASONS)
         ],
     )
 
 
+def contents_of(snapshot: Snapshot, name: str) -> bytes:
+    """Digest of all that is indexed of a branch, and of the root's override; empty where none tells.
+
+    A note that cannot be read has no digest of its own.
+    """
+    rows = snapshot.select(
+        "SELECT path, digest FROM note WHERE kind != 'brief' AND (branch = ? OR path = ?) ORDER BY path",
+        (name, OVERRIDE_NAME),
+    )
+    if not all(digest for _, digest in rows):
+        return b""
+    return blake2b(repr(rows).encode(), digest_size=16).digest()
+
+
 def overview_lines(snapshot: Snapshot) -> list[BranchLine]:
     """One line a branch, from what the index knows."""
-    statuses: dict[str, tuple[str, str]] = {}
-    for row in snapshot.statuses():
-        if row.note.kind == "note" and not row.note.template:
-            known = statuses.get(row.note.branch, ("", ""))
-            statuses[row.note.branch] = max(known, (row.status.date, row.status.heading))
-    return [
-        BranchLine(
-            row.branch, row.notes, row.size // 4, row.open_items,
-            *statuses.get(row.branch, ("", "")), row.newest_date, row.newest_path,
+    statuses = dict(
+        snapshot.select(
+            "SELECT n.branch, max(s.date || char(10) || s.heading)"
+            " FROM status s CROSS JOIN note n ON n.id = s.note_id"  # few notes have a status
+            " WHERE n.kind = 'note' AND NOT n.template GROUP BY n.branch"
         )
-        for row in snapshot.branches()
-    ]  # fmt: skip
+    )
+    found = []
+    for row in snapshot.branches():
+        date, _, heading = statuses.get(row.branch, "").partition("\n")
+        found.append(
+            BranchLine(
+                row.branch, row.notes, row.size // 4, row.open_items, date, heading,
+                row.newest_date, row.newest_path,
+            )
+        )  # fmt: skip
+    return found
 
 
 def lines_of(snapshot: Snapshot, note: NoteRow, first: int, last: int) -> list[str]:
