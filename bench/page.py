@@ -87,7 +87,8 @@ def _asked(sizes: Mapping[int, Figures]) -> list[str]:
              lambda era=era: _above(at["search"][era]["search"])),
             (f"brief over stdio, {era}", "p50 ≤ 10 ms above an empty tool, branch of 50 notes",
              lambda era=era: _above(at["search"][era]["brief"])
-             + f"; {at['search'][era]['notes of a brief']:.0f} notes"),
+             + f"; {at['search'][era]['notes of a brief']:.0f} notes; asked again "
+             + _above(at["search"][era]["brief, asked again"])),
             (f"process start → first answer, index warm, {era}",
              "≤ 1.3 × the SDK's own empty server",
              lambda era=era: _ratio(at["start"][era]["first answer"], "{:.0f} ms")),

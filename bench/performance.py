@@ -68,7 +68,13 @@ def start(bench: serving.Bench, rounds: int) -> Figures:
 def search(bench: serving.Bench, rounds: int) -> Figures:
     """All calls in both protocol eras (in one, if once), and whether they find what was planted."""
     eras = list(ERAS) if rounds > 1 else ["handshake"]
-    made: Figures = {era: anyio.run(serving.calls, bench, era, rounds) for era in eras}
+    made: Figures = {
+        era: {
+            **anyio.run(serving.calls, bench, era, rounds),
+            **anyio.run(serving.briefs, bench, era, rounds),
+        }
+        for era in eras
+    }
     return {**made, "found": anyio.run(serving.found_needles, bench, "handshake")}
 
 

@@ -8,13 +8,15 @@ import cProfile
 import pstats
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from serving import Bench, Figures
 
+from workingset_mcp.budget import load_table
 from workingset_mcp.settings import Settings
 from workingset_mcp.workspace import Workspace
 
@@ -31,33 +33,25 @@ _BUILT_IN = {
 
 def shares(bench: Bench) -> Figures:
     """For searches and briefs: milliseconds in process (median), and the share of each part."""
-    workspace = Workspace(bench.vault, Settings(index_dir=str(bench.index_dir)))
-    workspace.build()
-    asked: dict[str, list[Callable[[], object]]] = {
-        "search": [
-            lambda query=one["query"]: workspace.search(query)
-            for _, one in bench.searches(100)
-        ],
-        "brief": [
-            lambda branch=one["branch"]: workspace.brief(branch)
-            for _, one in bench.briefs(25)[0]
-        ],
-    }  # fmt: skip
-    found = {name: _profiled(ask) for name, ask in asked.items()}
-    workspace.close()
-    return found
+    queries = [one["query"] for _, one in bench.searches(100)]
+    branches = [one["branch"] for _, one in bench.briefs(25)[0]]
+    return {
+        "search": _profiled(bench, Workspace.search, queries),
+        "brief": _profiled(bench, Workspace.brief, branches),
+    }
 
 
-def _profiled(asked: list[Callable[[], object]]) -> Figures:
-    took = []
-    for ask in asked:
-        started = time.perf_counter()
-        ask()
-        took.append((time.perf_counter() - started) * 1e3)
+def _profiled(bench: Bench, ask: Callable[[Workspace, str], str], asked: list[str]) -> Figures:
+    took: list[float] = []
+    with _opened(bench) as workspace:
+        for one in asked:
+            started = time.perf_counter()
+            ask(workspace, one)
+            took.append((time.perf_counter() - started) * 1e3)
     profile = cProfile.Profile()
-    with profile:
-        for ask in asked:
-            ask()
+    with _opened(bench) as workspace, profile:  # another one, which has kept no answer
+        for one in asked:
+            ask(workspace, one)
     own: Counter[str] = Counter()
     stats: Any = pstats.Stats(profile)  # its stub names no `stats`
     for (file, _, function), row in stats.stats.items():
@@ -67,6 +61,14 @@ def _profiled(asked: list[Callable[[], object]]) -> Figures:
         "milliseconds": median(took),
         "shares": {name: seconds / whole for name, seconds in own.most_common(SHOWN)},
     }
+
+
+@contextmanager
+def _opened(bench: Bench) -> Iterator[Workspace]:
+    with closing(Workspace(bench.vault, Settings(index_dir=str(bench.index_dir)))) as workspace:
+        workspace.build()
+        load_table()
+        yield workspace
 
 
 def _part(file: str, function: str) -> str:

@@ -12,8 +12,8 @@ import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from itertools import cycle, islice
 from pathlib import Path
 from statistics import median
@@ -37,6 +37,7 @@ EMPTY_SERVER = [sys.executable, str(Path(__file__).with_name("empty_server.py"))
 _WORD = re.compile(r"(?<!\w)[a-zäöüß]{4,}(?!\w)")
 
 Asked = tuple[str, Arguments]  # a tool and its arguments
+Beside = tuple[Call, Call]  # ours, and one of the empty server
 
 
 class Bench:
@@ -131,41 +132,68 @@ async def starts(bench: Bench, era: str, rounds: int) -> Figures:
 
 
 async def calls(bench: Bench, era: str, rounds: int) -> Figures:
-    """Searches, briefs and opens, each beside an answer of the empty server of the same size."""
-    briefs, notes = bench.briefs(BRIEFS)
+    """Searches, overviews and opens, each beside an answer of the empty server of the same size."""
     heavy = HEAVY_CALLS if rounds > 1 else 3  # these take as long as the vault is large
     groups: dict[str, list[Asked]] = {
         "search": bench.searches(SEARCHES),
         "search, nothing found": bench.absent_searches(heavy),
-        "brief": briefs,
-        "brief of a fifth of the vault": [("get_brief", {"branch": "wiki"})] * heavy,
         "overview": [("get_brief", {})] * heavy,
         "open": bench.opens(OPENS),
     }
-    found: Figures = {"notes of a brief": notes}
+    async with _warmed_up(bench, era) as ask:
+        return {
+            name: _summed_up([[await ask(one) for one in asked] for _ in range(rounds)])
+            for name, asked in groups.items()
+        }
+
+
+async def briefs(bench: Bench, era: str, rounds: int) -> Figures:
+    """Briefs as a server makes them, and as it gives them again; each round starts a server."""
+    asked, notes = bench.briefs(BRIEFS)
+    kinds: dict[str, list[Asked]] = {
+        "brief": asked,
+        "brief of a fifth of the vault": [("get_brief", {"branch": "wiki"})],
+    }
+    made: dict[str, list[list[Beside]]] = {}
+    for _ in range(rounds):
+        async with _warmed_up(bench, era) as ask:
+            for again in ("", ", asked again"):
+                for name, group in kinds.items():
+                    made.setdefault(name + again, []).append([await ask(one) for one in group])
+    return {"notes of a brief": notes, **{name: _summed_up(one) for name, one in made.items()}}
+
+
+@asynccontextmanager
+async def _warmed_up(bench: Bench, era: str) -> AsyncIterator[Callable[[Asked], Awaitable[Beside]]]:
+    """Asks our server and the empty one by turns, both past their first calls."""
     async with (
         connected(bench.command("serve"), era) as client,
         connected(EMPTY_SERVER, era) as empty,
     ):
+
+        async def ask(one: Asked) -> Beside:
+            return await beside(client, empty, one)
+
         for one in bench.searches(WARM_UP_CALLS):
-            await beside(client, empty, one)
-        for name, asked in groups.items():
-            made = [[await beside(client, empty, one) for one in asked] for _ in range(rounds)]
-            found[name] = {
-                "calls": len(asked),
-                "bytes": median(len(ours.text.encode()) for one in made for ours, _ in one),
-                **{whose: _spreads(made, at) for at, whose in enumerate(("ours", "floor"))},
-            }
-    return found
+            await ask(one)
+        yield ask
 
 
-def _spreads(rounds: Sequence[Sequence[tuple[Call, Call]]], at: int) -> Figures:
+def _summed_up(rounds: Sequence[Sequence[Beside]]) -> Figures:
+    return {
+        "calls": len(rounds[0]),
+        "bytes": median(len(ours.text.encode()) for one in rounds for ours, _ in one),
+        **{whose: _spreads(rounds, at) for at, whose in enumerate(("ours", "floor"))},
+    }
+
+
+def _spreads(rounds: Sequence[Sequence[Beside]], at: int) -> Figures:
     """p50 and p99 of each round, of ours (0) or the empty server (1)."""
     spreads = [spread([pair[at].milliseconds for pair in pairs]) for pairs in rounds]
     return {"p50": [one.p50 for one in spreads], "p99": [one.p99 for one in spreads]}
 
 
-async def beside(client: Client, empty: Client, asked: Asked) -> tuple[Call, Call]:
+async def beside(client: Client, empty: Client, asked: Asked) -> Beside:
     """One call of ours and one of the empty server that returns as many bytes."""
     ours = await call(client, *asked)
     size = {"query": "?", "answer_bytes": len(ours.text.encode())}
