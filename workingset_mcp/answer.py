@@ -137,7 +137,8 @@ def fenced(text: str) -> str:
 
     When the text has no line end at its end, one is added before the closing fence.
     """
-    longest = max((len(run) for run in _BACKTICKS.findall(text)), default=2)
+    runs = _BACKTICKS.findall(text) if "```" in text else ()
+    longest = max(map(len, runs), default=2)
     fence = "`" * (longest + 1)
     end = "" if text.endswith(("\n", "\r")) or not text else "\n"
     return f"{fence}\n{text}{end}{fence}"

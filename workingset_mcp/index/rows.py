@@ -77,8 +77,7 @@ class StatusRow(NamedTuple):
     status: StatusBlock
 
 
-@dataclass(frozen=True, slots=True)
-class SectionRow:
+class SectionRow(NamedTuple):
     """A section (or a piece of a long one) with its text."""
 
     id: int

@@ -243,11 +243,12 @@ class Snapshot:
             f" WHERE fts MATCH ? AND rank MATCH 'bm25(1, 6, 3, 3, 1, 4)' {where}),"
             " best AS (SELECT id, cost FROM matched WHERE cost <="  # with all as good as the last
             " ifnull((SELECT cost FROM matched ORDER BY cost LIMIT 1 OFFSET ? - 1), 0))"
-            " SELECT best.id, s.note_id, -best.cost FROM best JOIN section s ON s.id = best.id"
-            " JOIN note n ON n.id = s.note_id ORDER BY cost, n.path, s.first_line, s.ordinal LIMIT ?",
-            expression, *parameters, limit, limit,
+            " SELECT cost, n.path, s.first_line, s.ordinal, s.id, s.note_id FROM best"
+            " JOIN section s ON s.id = best.id JOIN note n ON n.id = s.note_id",
+            expression, *parameters, limit,
         )  # fmt: skip
-        return [Hit(*row) for row in rows]
+        rows.sort()  # a third of the time that SQL takes for it
+        return [Hit(row[4], row[5], -row[0]) for row in rows[:limit]]
 
     def matching_sections(self, expression: str, branch: str | None) -> list[tuple[int, int]]:
         """Every section that matches: (note id, ordinal)."""

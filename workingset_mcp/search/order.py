@@ -12,7 +12,7 @@ def bent(ranking: Ranking, branch: str | None, top: int | None) -> Ranking:
     ranked = list(ranking.ranked)
     if branch is not None:
         ranked = [
-            replace(one, score=one.score * BOOST) if one.note.branch == branch else one
+            one._replace(score=one.score * BOOST) if one.note.branch == branch else one
             for one in ranked
         ]
         ranked.sort(key=lambda one: -one.score)  # stable: ties keep their order

@@ -7,7 +7,6 @@ reaches rank 20 and deeper. Pure. Not here: the order (`rank`) and the answer ar
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -19,6 +18,7 @@ from workingset_mcp.search.query import fold
 from workingset_mcp.search.rank import Ranked, Weighed, begins_a_word
 
 LONG_LINE = 300
+_made = tuple.__new__  # twice as fast as calling the class
 LEAST_PASSAGE_TOKENS = 30
 LEAST_CAP_TOKENS = 120
 
@@ -42,6 +42,7 @@ TIERS = (*_FIRST, *_NEXT)
 _LETTER = r"[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
 _NO_LETTERS = b"*_`#>-+ \t\n\v\f\r\x1c\x1d\x1e\x1f"  # emphasis, marks and blanks
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])")
+_ASCII_SENTENCE_END = re.compile(r"[.!?;]\s+")  # five times as fast
 
 
 class Unit(NamedTuple):
@@ -52,8 +53,7 @@ class Unit(NamedTuple):
     part: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
+class Passage(NamedTuple):
     """Shown runs of one section: (first line, last line, verbatim text, whether lines are cut)."""
 
     ranked: Ranked
@@ -155,7 +155,7 @@ def _passage(
     runs = tuple(_runs(units, chosen))
     if not runs:
         return None
-    text = _printed(one, runs, copies)
+    text = _printed(one, head, runs, copies)
     return Passage(one, runs, copies, text, count_tokens(text))
 
 
@@ -186,12 +186,11 @@ def _units(one: Ranked) -> list[Unit]:
     if _has_heading_line(one) and not skipped and any(line.strip() for line in lines[1:]):
         lines, number = lines[1:], number + 1  # a heading alone is shown
     units: list[Unit] = []
-    for line in lines:
+    for at, line in enumerate(lines, number):
         if len(line) <= LONG_LINE:
-            units.append(Unit(number, line, part=False))
+            units.append(_made(Unit, (at, line, False)))
         else:
-            units.extend(_sentences(number, line))
-        number += 1
+            units.extend(_sentences(at, line))
     while units and not units[0].text.strip() and not units[0].part:
         units.pop(0)
     while units and not units[-1].text.strip() and not units[-1].part:
@@ -202,7 +201,8 @@ def _units(one: Ranked) -> list[Unit]:
 def _sentences(number: int, line: str) -> Iterator[Unit]:
     """Pieces of a long line, cut at sentence ends, else hard."""
     start = 0
-    for matched in _SENTENCE_END.finditer(line):
+    ends = _ASCII_SENTENCE_END if line.isascii() else _SENTENCE_END
+    for matched in ends.finditer(line):
         if matched.end() - start >= 80:
             yield from _hard_pieces(number, line[start : matched.end()])
             start = matched.end()
@@ -220,8 +220,9 @@ def _windows(
     finders: Sequence[tuple[float, Callable[[str], bool]]],
 ) -> list[int]:  # fmt: skip
     """Indexes of the units worth showing: the best ones, each with a little around it."""
-    folded = fold("\n".join(unit.text for unit in units)).split("\n")
-    own = [sum(idf for idf, holds in finders if holds(line)) for line in folded]
+    whole = fold("\n".join([unit.text for unit in units]))
+    there = [(idf, holds) for idf, holds in finders if holds(whole)]
+    own = [sum([idf for idf, holds in there if holds(line)]) for line in whole.split("\n")]
     last = len(units) - 1
     values = [
         value + 0.4 * ((own[at - 1] if at else 0.0) + (own[at + 1] if at < last else 0.0))
@@ -285,11 +286,13 @@ def _heading_line(one: Ranked) -> str:
     return " · ".join(filter(None, (date, one.note.title[:60], names)))
 
 
-def _printed(one: Ranked, runs: Sequence[tuple[int, int, str, bool]], copies: Sequence[str]) -> str:
+def _printed(
+    one: Ranked, head: str, runs: Sequence[tuple[int, int, str, bool]], copies: Sequence[str]
+) -> str:
     blocks = []
     for at, (first, last, text, cut) in enumerate(runs):
         lines = f"{first}-{last}" if last > first else str(first)
-        about = f" · {_heading_line(one)}" if at == 0 else ""
+        about = f" · {head}" if at == 0 else ""
         part = " · part of the line" if cut and first == last else " · lines cut" if cut else ""
         blocks.append(f"### {one.note.path}:{lines}{about}{part}\n{fenced(text)}\n")
     if copies:

@@ -6,8 +6,10 @@ out. Not here: what is shown of a section (`pack`).
 """
 
 import math
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -30,6 +32,9 @@ WEAK_BELOW = 0.38
 MOST_ABSENT = 8  # words that are named as in no note, with what is near them
 _PAIRED = 3
 _MOST_POSITIONS = 50
+_LETTERS = re.compile(rf"[^\W_{CJK_RUN.pattern[1:-2]}]+")  # as `_is_letter`
+
+Finder = Callable[[str, int], tuple[list[int], bool]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +74,7 @@ class Weighed(NamedTuple):
     idf: float
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
+class Ranked(NamedTuple):
     """A section in order, with its note and how much of the question it covers (by weight)."""
 
     section: SectionRow
@@ -124,11 +128,11 @@ def rank(query: Query, snapshot: Snapshot, stemmer: Stemmer, limits: Filter) -> 
         hits = hits[:RERANKED] + [hit for hit in hits[RERANKED:] if hit.section_id in rare]
     sections = snapshot.sections_by_id([hit.section_id for hit in hits])
     notes = snapshot.notes_by_id({hit.note_id for hit in hits})
+    asked = _asked(query, present, stemmer)
     ranked = []
     for hit in hits:
-        section, note = sections[hit.section_id], notes[hit.note_id]
         base = hit.score / best + 0.35 * of_note[hit.note_id]
-        ranked.append(_rerank(base, section, note, present, query, stemmer))
+        ranked.append(_rerank(base, sections[hit.section_id], notes[hit.note_id], asked))
     ranked.sort(key=lambda r: (-r.score, r.note.path, r.section.first_line, r.section.ordinal))
     return Ranking(
         tuple(ranked), tuple(weighed), tuple(absent), _is_weak(ranked, weighed), len(of_note)
@@ -182,60 +186,82 @@ def _expression(present: Sequence[Weighed]) -> str:
     return " OR ".join(terms)
 
 
-def _rerank(
-    base: float, section: SectionRow, note: NoteRow, present: Sequence[Weighed], query: Query,
-    stemmer: Stemmer,
-) -> Ranked:  # fmt: skip
+class _Asked(NamedTuple):
+    """A query as every section is compared with it."""
+
+    dates: tuple[str, ...]
+    concepts: tuple[tuple[Weighed, Finder], ...]
+    total: float  # weight of all concepts that occur
+    typed: float  # of those of the question itself
+    own_weight: float
+    exact_weight: float
+
+
+def _asked(query: Query, present: Sequence[Weighed], stemmer: Stemmer) -> _Asked:
+    return _Asked(
+        query.dates,
+        tuple((one, _finder(one, stemmer)) for one in present),
+        sum(w.idf for w in present),
+        sum(w.idf for w in present if w.concept.own),
+        OWN_BESIDE_GLOSSARY if query.named else OWN_WORDS,
+        EXACT if len(present) > 1 else EXACT_ALONE,
+    )
+
+
+def _rerank(base: float, section: SectionRow, note: NoteRow, asked: _Asked) -> Ranked:
     body = fold(section.text[section.skip :])
     names = fold(f"{note.title}\n{' '.join(section.headings)}\n{note.path}\n{note.names}\n")
-    text = names + body
-    total = sum(w.idf for w in present)
-    typed = sum(w.idf for w in present if w.concept.own)
+    text, body_at = names + body, len(names)
     covered = exact = own = 0.0
     places: list[tuple[float, list[int]]] = []
-    for one in present:
-        positions, is_exact = _find(one, text, len(names), stemmer)
-        if one.concept.kind == "date" and not positions:
+    for one, find in asked.concepts:
+        positions, is_exact = find(text, body_at)
+        if positions:
+            covered += one.idf
+            own += one.idf * one.concept.own
+        elif one.concept.kind == "date":
             if _is_dated(one.concept, note, section):
                 covered += one.idf
             continue
         places.append((one.idf, positions))
-        if positions:
-            covered += one.idf
-            own += one.idf * one.concept.own
         if is_exact:
             exact += one.idf
-    near = _nearness(places)
-    own_weight = OWN_BESIDE_GLOSSARY if query.named else OWN_WORDS
-    exact_weight = EXACT if len(present) > 1 else EXACT_ALONE
-    dated = any(value in (note.date, section.date) for value in query.dates)
+    total, typed = asked.total, asked.typed
+    dated = any(value in (note.date, section.date) for value in asked.dates)
     score = (
-        base + 0.5 * covered / total + 0.25 * near + exact_weight * exact / total
-        + (own_weight * own / typed if 0 < typed < total else 0.0)
+        base + 0.5 * covered / total + 0.25 * _nearness(places) + asked.exact_weight * exact / total
+        + (asked.own_weight * own / typed if 0 < typed < total else 0.0)
         + 0.5 * dated - (0.3 if len(body) < SHORT_CHARACTERS else 0.0)
     )  # fmt: skip
     return Ranked(section, note, score, max(own / typed if typed else 0.0, covered / total))
 
 
-def _find(one: Weighed, text: str, body_at: int, stemmer: Stemmer) -> tuple[list[int], bool]:
-    """Where a concept stands in a folded text, and whether its very word stands in the body."""
+def _finder(one: Weighed, stemmer: Stemmer) -> Finder:
+    """What finds a concept in a folded text: its places, and whether its very word stands in the body."""
     concept = one.concept
     if whole := concept.literal or (concept.kind == "cjk" and concept.words[0]):
-        found = list(_occurrences(text, whole))
-        return found, bool(found) and found[-1] >= body_at
-    if len(concept.words) > 1:
-        return _find_phrase(concept, text, body_at)
-    if not concept.words:
-        return [], False
-    word, stem = concept.words[0], one.stems[0]
+        return partial(_find_whole, whole)
+    if len(concept.words) != 1:
+        return partial(_find_phrase, concept.words)
+    return partial(_find_word, concept.words[0], one.stems[0], stemmer)
+
+
+def _find_whole(whole: str, text: str, body_at: int) -> tuple[list[int], bool]:
+    found = list(_occurrences(text, whole))
+    return found, bool(found) and found[-1] >= body_at
+
+
+def _find_word(
+    word: str, stem: str, stemmer: Stemmer, text: str, body_at: int
+) -> tuple[list[int], bool]:
     needle = stem[:-1] if stem.endswith("i") and len(stem) > 2 else stem
     positions: list[int] = []
     exact = False
+    if needle not in text:  # of most sections most words
+        return positions, exact
     for place in starts_of_words(text, needle):
-        end = place + len(needle)
-        while end < len(text) and _is_letter(text[end]):
-            end += 1
-        token = text[place:end]
+        rest = _LETTERS.match(text, place + len(needle))
+        token = f"{needle}{rest[0]}" if rest else needle
         if token == word:
             exact = exact or place >= body_at
         elif token != stem and stemmer.stem(token) != stem:
@@ -244,18 +270,18 @@ def _find(one: Weighed, text: str, body_at: int, stemmer: Stemmer) -> tuple[list
     return positions, exact
 
 
+def _find_phrase(words: Sequence[str], text: str, body_at: int) -> tuple[list[int], bool]:
+    positions: list[int] = []
+    for place in starts_of_words(text, words[0] if words else ""):
+        span = text[place : place + 3 * sum(map(len, words)) + 20]
+        if tuple(words_of(span)[: len(words)]) == words:
+            positions.append(place)
+    return positions, bool(positions) and positions[-1] >= body_at
+
+
 def _is_letter(character: str) -> bool:
     """Whether a character belongs to a word of letters; CJK text ends one."""
     return character.isalnum() and not CJK_RUN.match(character)
-
-
-def _find_phrase(concept: Concept, text: str, body_at: int) -> tuple[list[int], bool]:
-    first, positions = concept.words[0], []
-    for place in starts_of_words(text, first):
-        span = text[place : place + 3 * sum(map(len, concept.words)) + 20]
-        if tuple(words_of(span)[: len(concept.words)]) == concept.words:
-            positions.append(place)
-    return positions, bool(positions) and positions[-1] >= body_at
 
 
 def starts_of_words(text: str, needle: str) -> Iterator[int]:
