@@ -36,7 +36,66 @@ class Phrases:
         """Whether one of them stands in a line."""
         if self._words.search(line) or self._opening.match(line):
             return True
+        return self.have_signs_in(line)
+
+    def have_signs_in(self, line: str) -> bool:
+        """Whether one of them in a script without blanks stands in a line."""
         return not line.isascii() and bool(self._signs.search(line))
+
+    def begin_at(self, line: str, place: int) -> bool:
+        """Whether one of them begins at a place: with the sign before its word."""
+        return bool(self._words.match(line, place))
+
+
+class WordPhrases(Phrases):
+    """Phrases of whole words; `more` are those that end elsewhere. Told as alternatives."""
+
+    def __init__(self, words: str, *, more: str = "(?!)", signs: str = "(?!)") -> None:
+        super().__init__(_any_phrase(words, more), signs=signs)
+        self.told = words, more
+
+
+class PhraseKinds:
+    """Kinds of phrases that are looked for together, in one pass over a line made `plainly`."""
+
+    def __init__(self, *kinds: WordPhrases) -> None:
+        self._kinds = kinds
+
+    @cached_property
+    def _any(self) -> re.Pattern[str]:
+        words, more = zip(*(kind.told for kind in self._kinds), strict=True)
+        return re.compile(_any_phrase("|".join(words), "|".join(more)))
+
+    def that_stand_in(self, line: str) -> list[WordPhrases]:
+        """The kinds of which a phrase stands in a line."""
+        missing, place = list(self._kinds), 0
+        while missing and (matched := self._any.search(line, place)):
+            place = matched.start()
+            missing = [kind for kind in missing if not kind.begin_at(line, place)]
+            place += 1
+        return [kind for kind in self._kinds if kind not in missing or kind.have_signs_in(line)]
+
+
+def _any_phrase(words: str, more: str) -> str:
+    """A pattern for phrases of which those of one first letter stand together: few are tried."""
+    letters: dict[str, list[str]] = {}
+    for phrase in _alternatives(words):
+        first = phrase[0] if phrase[0].isalpha() else ""
+        letters.setdefault(first, []).append(phrase[len(first) :])
+    grouped = "|".join(f"{first}(?:{'|'.join(rest)})" for first, rest in letters.items())
+    return rf"\W(?:(?:{grouped})\b|{more})"
+
+
+def _alternatives(pattern: str) -> list[str]:
+    """The parts of a pattern between those of its bars that stand in no bracket."""
+    parts, depth = [""], 0
+    for sign in pattern:
+        depth += (sign in "([") - (sign in ")]")
+        if sign == "|" and not depth:
+            parts.append("")
+        else:
+            parts[-1] += sign
+    return parts
 
 
 def plainly(line: str) -> str:
@@ -52,39 +111,40 @@ COMMITMENT = re.compile(  # in a line with a blank before its first word
     rf"[\s(*\]]{_NAME}(?:'ll| will| to| needs? to| should| asks?| takes?| plans?| is going to"
     r"| fragt| meldet| macht| übernimmt| kümmert)\s"
 )
-COMMITMENT_WORDS = Phrases(
-    r"\W(?:(?:i'll|we'll|will (?:be|send|do|take|try|look|open|ask|write|work|start|need)|need(?:s|ed)? to"
+COMMITMENT_WORDS = WordPhrases(
+    r"i'll|we'll|will (?:be|send|do|take|try|look|open|ask|write|work|start|need)|need(?:s|ed)? to"
     r"|to-?do|next steps?|follow[- ]?up|action\b|let's|must be|reach(?:ing)? out|waiting|wait (?:on|for)"
     r"|pending|blocked|blocker|priorit\w+|deadline|resched\w+|postpon\w+|assigned|volunteer\w*"
     r"|soll(?:en|te)?|muss|müssen|vorschlag|beantrag\w+|kümmert|übernimmt|verschoben|steht noch aus"
-    r"|doit|devons|à faire|debe|hay que|pendiente|deve|precisa|bisogna|moet)\b"
-    r"|(?<=\()@[\w-]+\)|(?<=->) ?[a-z]\w+)"
+    r"|doit|devons|à faire|debe|hay que|pendiente|deve|precisa|bisogna|moet",
+    more=r"(?<=\()@[\w-]+\)|(?<=->) ?[a-z]\w+",
 )
-SETTLEMENT = Phrases(
-    r"\W(?:decided|decision|agree[ds]?|agreement|consensus|resolution|resolved|approved|approves?"
+SETTLEMENT = WordPhrases(
+    r"decided|decision|agree[ds]?|agreement|consensus|resolution|resolved|approved|approves?"
     r"|accept(?:ed)?|rejected|go ahead|move forward|closing|closed|merged|landed|shipped|released"
     r"|launched|is out\b|no longer|superseded|deprecated|removed|dropped|we should|leave it to"
     r"|should (?:not )?be|satisfied|beschlossen|entschieden|entlastet|einstimmig|genehmigt|décidé"
-    r"|approuvé|acordado|aprobado|decidido|aprovado|deciso|approvato|besloten)\b",
+    r"|approuvé|acordado|aprobado|decidido|aprovado|deciso|approvato|besloten",
     signs="結論|決定|決める|了承|决定|结论|通过|결정|결론",
 )
-AHEAD = Phrases(
-    r"\W(?:next (?:meeting|week|month|quarter|release|board|session|call|version)|deadline|due"
+AHEAD = WordPhrases(
+    r"next (?:meeting|week|month|quarter|release|board|session|call|version)|deadline|due"
     r"|by (?:the )?end of|until|upcoming|tomorrow|later this|early|target(?:ing|ed)?|planned|aoe"
-    r"|nächste[rsn]?|ab dem|bis (?:mindestens|ende|zum)|prochaine?|próxim[oa]|prossim[oa])\b",
+    r"|nächste[rsn]?|ab dem|bis (?:mindestens|ende|zum)|prochaine?|próxim[oa]|prossim[oa]",
     signs="次回|まで|予定|下次|将于|请于|다음|예정|까지",
 )
-NEXT_TIME = Phrases(
-    r"\W(?:next (?:meeting|week|time|session|call|sync)|nächste[rsn]? (?:sitzung|woche|mal|treffen)"
-    r"|prochaine (?:réunion|fois)|próxima (?:reunión|vez|reunião))\b",
+NEXT_TIME = WordPhrases(
+    r"next (?:meeting|week|time|session|call|sync)|nächste[rsn]? (?:sitzung|woche|mal|treffen)"
+    r"|prochaine (?:réunion|fois)|próxima (?:reunión|vez|reunião)",
     signs="次回|下次|다음",
 )
-STATE = Phrases(
-    r"\W(?:currently|right now|still|now|since|seit|ready|in progress|not yet|works?|working|done"
+STATE = WordPhrases(
+    r"currently|right now|still|now|since|seit|ready|in progress|not yet|works?|working|done"
     r"|new|added|support(?:s|ed)?|fixed|latest|running|freeze|runs out|gap|blocked|missing|changed"
-    r"|aktuell|derzeit|noch|actuellement|actualmente|atualmente)\b",
+    r"|aktuell|derzeit|noch|actuellement|actualmente|atualmente",
     signs="現在|目前|현재|追加|新增|추가",
 )
+TELLING = PhraseKinds(COMMITMENT_WORDS, SETTLEMENT, AHEAD, STATE, NEXT_TIME)
 
 # -- what undated notes say that always holds --------------------------------------------------------
 _WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?"

@@ -22,6 +22,7 @@ from workingset_mcp.words import (
     NOISE_LINE,
     SETTLEMENT,
     STATE,
+    TELLING,
     plainly,
 )
 
@@ -134,13 +135,13 @@ def _score(raw: str, day: str, today: str, *, older: bool) -> float:
     """How likely a line of that day matters today: commitments, settlements, dates ahead."""
     text = without_link_targets(raw)
     score = 0.0
-    said = plainly(text)
-    if COMMITMENT_WORDS.stand_in(said) or COMMITMENT.search(f" {text}"):
+    said = TELLING.that_stand_in(plainly(text))
+    if COMMITMENT_WORDS in said or COMMITMENT.search(f" {text}"):
         score += 3
-    if SETTLEMENT.stand_in(said):
+    if SETTLEMENT in said:
         score += 3
-    score += _worth_of_dates(text, day, today, ahead=AHEAD.stand_in(said))
-    if STATE.stand_in(said):
+    score += _worth_of_dates(text, day, today, ahead=AHEAD in said)
+    if STATE in said:
         score += 1
     if _TOP_LEVEL.match(raw):
         score += 1
@@ -150,7 +151,7 @@ def _score(raw: str, day: str, today: str, *, older: bool) -> float:
         score -= 1
     if ONLY_LINK.match(raw):
         score -= 2
-    if older and NEXT_TIME.stand_in(said if text is raw else plainly(raw)):
+    if older and (NEXT_TIME in said if text is raw else NEXT_TIME.stand_in(plainly(raw))):
         score += EXPIRED - 2  # what was planned for the next meeting: that one has been
     return score
 
