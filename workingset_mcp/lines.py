@@ -5,7 +5,7 @@ Not here: what kind of thing a line says (`items`, `standing`, `statuses`).
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 LABEL_KINDS = ("decision", "owner", "due", "blocker", "action", "fact")
 STANDING_KINDS = ("rhythm", "contact", "rule", "lead")
@@ -26,8 +26,7 @@ _WIDER_BLANKS = (
 _BLOCK_ID = re.compile(r"(?<=[ \t])\^[A-Za-z0-9-]{1,64}$")  # a mark of the editor, not of the text
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     """One line that says something of a known kind."""
 
     line: int

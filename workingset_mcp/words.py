@@ -73,7 +73,9 @@ class PhraseKinds:
             place = matched.start()
             missing = [kind for kind in missing if not kind.begin_at(line, place)]
             place += 1
-        return [kind for kind in self._kinds if kind not in missing or kind.have_signs_in(line)]
+        if not line.isascii():
+            missing = [kind for kind in missing if not kind.have_signs_in(line)]
+        return [kind for kind in self._kinds if kind not in missing]
 
 
 def _any_phrase(words: str, more: str) -> str:
@@ -189,11 +191,11 @@ RULE = Phrases(
     signs="必要です|必須|できません|しないでください|以内|最大|制限|必须|不得|禁止|해야|금지|최대",
 )
 STRONG_RULE = re.compile(  # in a line made `plainly`; one look at a sign spares most places the words
-    r"(?=[*mnawudcr$€£\d必でし以不禁해금])(?:"
-    r"\*\*(?:must|should|may|not|never|only|no)\b|\bmust(?: not)?\b|\bnever\b|\bnot (?:allowed|permitted)\b"
-    r"|\b(?:at least|at most|within|no more than|minimum|maximum|up to) (?:\w+ )?\d|\bno (?:human|one|person)\b"
-    r"|\bdo not\b|\bdon't\b|\bcannot\b|\brequired?\b|[$€£]\s?\d|\d ?€|\b\d+ (?:days|weeks|months|hours|%)"
-    r"|\bwithout\b|\bapproval of\b|\bmuss|\bmüssen\b|\bdarf\b|\bnur\b|\bniemals\b|\bmindestens\b"
+    r"(?=[*$€£\dmnawudcr必でし以不禁해금])(?:"
+    r"\b(?:must(?: not)?\b|never\b|not (?:allowed|permitted)\b|no (?:human|one|person)\b|do not\b|don't\b"
+    r"|(?:at least|at most|within|no more than|minimum|maximum|up to) (?:\w+ )?\d|cannot\b|required?\b"
+    r"|\d+ (?:days|weeks|months|hours|%)|without\b|approval of\b|muss|müssen\b|darf\b|nur\b|niemals\b"
+    r"|mindestens\b)|\*\*(?:must|should|may|not|never|only|no)\b|[$€£]\s?\d|\d ?€"
     r"|必要です|必須|できません|しないでください|以内|必须|不得|禁止|해야|금지)"
 )
 

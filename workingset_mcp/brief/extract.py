@@ -5,8 +5,10 @@ matter. Contents decide, never file times. Not here: how many of them are shown 
 """
 
 import hashlib
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
+from operator import attrgetter
 
 from workingset_mcp.brief.materials import Branch, Materials, NewUnit, OpenItem, Repeats, Sourced
 from workingset_mcp.brief.standing import source_of, standing_lines, topics_of
@@ -80,20 +82,11 @@ def _override_within_cap(branch: Branch, warnings: list[str]) -> tuple[str, str]
 
 def _newest_first(notes: Sequence[NoteRow], dates: Mapping[int, str], today: str) -> list[NoteRow]:
     """Dated notes up to today, newest first; then undated ones; then those dated ahead."""
-
-    def rank(note: NoteRow) -> tuple[int, int, str]:
-        day = dates[note.id]
-        if not day:
-            return 1, 0, note.path
-        if day > today:
-            return 2, -_ordinal(day), note.path
-        return 0, -_ordinal(day), note.path
-
-    return sorted(notes, key=rank)
-
-
-def _ordinal(day: str) -> int:
-    return int(day.replace("-", ""))
+    newest = sorted(notes, key=lambda note: dates[note.id], reverse=True)  # of a day by path
+    undated = [note for note in newest if not dates[note.id]]
+    dated = newest[: len(newest) - len(undated)]
+    ahead = bisect_left(dated, True, key=lambda note: dates[note.id] <= today)
+    return [*dated[ahead:], *undated, *dated[:ahead]]
 
 
 def _as_of(branch: Branch, dates: Mapping[int, str], today: str) -> str:
@@ -106,7 +99,7 @@ def _as_of(branch: Branch, dates: Mapping[int, str], today: str) -> str:
 
 def _fingerprint(notes: Sequence[NoteRow]) -> str:
     digest = hashlib.sha256()
-    for note in sorted(notes, key=lambda note: note.path):
+    for note in notes:
         digest.update(b"%b\0%b" % (note.path.encode(), note.digest))
     return digest.hexdigest()[:12]
 
@@ -236,13 +229,15 @@ def _day(row: ItemRow, dates: Mapping[int, str], today: date) -> str:
 
 def _units(notes: Sequence[NoteRow], today: date) -> list[NewUnit]:
     """Dated stretches up to today, newest first."""
+    now = today.isoformat()
     units = [
-        NewUnit(note, day_of(unit.date, today), unit.first_line, unit.last_line)
+        NewUnit(note, day, first, last)
         for note in notes
-        for unit in note.units
+        for date, first, last in note.units
+        if (day := day_of(date, today)) and day <= now
     ]
-    units = [unit for unit in units if unit.date and unit.date <= today.isoformat()]
-    return sorted(units, key=lambda u: (-_ordinal(u.date), u.note.path, u.first_line))
+    units.sort(key=attrgetter("date"), reverse=True)  # those of a day by path and line
+    return units
 
 
 def _remarks(branch: Branch) -> Iterator[str]:

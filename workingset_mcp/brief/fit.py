@@ -38,7 +38,7 @@ def make_brief(materials: Materials, room_tokens: int, mosts: Mosts | None = Non
     warnings = _leave_out_large_override(materials, room_tokens - fixed)
     rendered = _render_all(materials, mosts, dict.fromkeys((s.title for s in SECTIONS), _UNLIMITED))
     text = _assembled(head, rendered, materials)
-    tokens = count_tokens(text)
+    tokens = fixed + _tokens_below_head(rendered, materials)
     if tokens > room_tokens:
         reserve = count_tokens(_not_in_this_brief(rendered, materials)) + 30
         limits = _limits(rendered, room_tokens - fixed - min(reserve, room_tokens // 3))
@@ -132,6 +132,18 @@ def _titled(section: BriefSection, rendered: Rendered) -> str:
 def _assembled(head: str, rendered: dict[str, Rendered], materials: Materials) -> str:
     body = "".join(_titled(section, rendered[section.title]) for section in SECTIONS)
     return f"{head}{body}{_not_in_this_brief(rendered, materials)}"
+
+
+def _tokens_below_head(rendered: dict[str, Rendered], materials: Materials) -> int:
+    """Tokens of the sections and of what is left out; each begins with a mark and ends its line."""
+    counts = [count_tokens(_not_in_this_brief(rendered, materials))]
+    for section in SECTIONS:
+        one = rendered[section.title]
+        if one.text and one.tokens is not None:
+            counts.append(count_tokens(f"## {section.title}\n") + one.tokens)
+        else:
+            counts.append(count_tokens(_titled(section, one)))
+    return sum(counts)
 
 
 def _not_in_this_brief(rendered: dict[str, Rendered], materials: Materials) -> str:

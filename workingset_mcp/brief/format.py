@@ -75,7 +75,7 @@ def _newest(room: Room) -> Rendered:
         plural = "s" if newest.notes != 1 else ""
         lines = counted(newest.left_out, "line")
         left = (f"- {lines} of the newest note{plural}: open_source_file(path=…)",)
-    return Rendered(newest.text, left)
+    return Rendered(newest.text, left, newest.tokens)
 
 
 def _has_recent_status(materials: Materials) -> bool:

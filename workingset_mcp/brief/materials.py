@@ -17,7 +17,10 @@ Lines = Callable[[NoteRow, int, int], list[str]]
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A branch as the index knows it. `lines` reads lines of a note, both ends included."""
+    """A branch as the index knows it, its notes by path.
+
+    `lines` reads lines of a note, both ends included.
+    """
 
     vault: str
     name: str

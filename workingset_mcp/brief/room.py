@@ -45,10 +45,14 @@ class Room(NamedTuple):
 
 
 class Rendered(NamedTuple):
-    """A section as printed: its text (empty when it has nothing), and what it left out, as lines."""
+    """A section as printed: its text (empty when it has nothing), and what it left out, as lines.
+
+    `tokens`: of the text, where it stands below its title and is counted already.
+    """
 
     text: str
     left_out: tuple[str, ...] = ()
+    tokens: int | None = None
 
 
 def mark_shown(room: Room, path: str, first: int, last: int) -> None:

@@ -20,10 +20,11 @@ def status_section(room: Room) -> Rendered:
     whole = head + _status_block([*lines, *closing_fence(lines)], source, status.last_line)
     if not status.date:
         room = room._replace(tokens=min(room.tokens, room.mosts.undated_status_tokens))
-    room.used["status"] = min(count_tokens(whole), room.tokens)
-    if count_tokens(whole) <= room.tokens:
+    tokens = count_tokens(whole)
+    room.used["status"] = min(tokens, room.tokens)
+    if tokens <= room.tokens:
         mark_shown(room, note.path, status.line, status.last_line)
-        return Rendered(whole)
+        return Rendered(whole, tokens=tokens)
     more = f'open_source_file(path="{note.path}", lines="{{}}-{status.last_line}")'
     reserve = count_tokens(head + _status_block([], source, status.last_line) + more) + 30
     kept = max(1, take_lines([f"{line}\n" for line in lines], room.tokens - reserve))

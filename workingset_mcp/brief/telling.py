@@ -5,7 +5,7 @@ wrapped is one. Not here: which of them a brief shows (`newest`).
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from workingset_mcp.brief.extract import MOST_REPEATS
 from workingset_mcp.brief.materials import Materials, NewUnit, ToldLine
@@ -43,10 +43,11 @@ _HEADING = int(Kind.HEADING)
 def telling_lines(materials: Materials, unit: NewUnit, outline: Outline) -> list[ToldLine]:
     """The lines of a unit that say something, with their scores."""
     repeats = materials.repeats
-    digests = line_digests(outline.lines) if repeats else []
+    said = list(_said_lines(materials, unit, outline))
+    digests = line_digests([raw for _, raw, _, _ in said]) if said else []
     found: list[ToldLine] = []
-    for at, raw, heading, topic in _said_lines(materials, unit, outline):
-        times = repeats.of(digests[at - 1]) if repeats else 1
+    for (at, raw, heading, topic), digest in zip(said, digests, strict=True):
+        times = repeats.of(digest) if repeats else 1
         if times > MOST_REPEATS + 1:
             continue
         number = unit.first_line + at - 1
@@ -90,7 +91,9 @@ def _said_lines(
             above, is_mark, mark = above + 1, mark.line == at, next(marks)
         if is_mark or kind == _HEADING:
             heading = at
-            noise, topic = _is_noise_heading(outline, at), _topic_line(outline, above)
+            path = outline.headings_at(at)
+            noise = any(NOISE_HEADING.match(heading) for heading in path[-2:])
+            topic = _topic_line(outline.marks[: above + 1], path)
         elif kind in _SAYING and not noise and at + before not in shown and not _is_noise(raw):
             yield at, raw, heading, topic
 
@@ -112,17 +115,12 @@ def _goes_on(before: str, line: str) -> bool:
     return len(ended) > WRAPPED and ended[-1] not in _ENDS
 
 
-def _topic_line(outline: Outline, above: int) -> int:
-    """The line of the nearest heading, of those up to one, that says what is below; 0 when none does."""
-    path = outline.headings_at(outline.marks[above].line) if above >= 0 else ()
-    for mark in reversed(outline.marks[: above + 1]):
+def _topic_line(above: Sequence[Heading], path: Sequence[str]) -> int:
+    """The line of the last heading, of those in a path, that says what is below; 0 when none does."""
+    for mark in reversed(above):
         if mark.text in path and len(without_link_targets(mark.text)) >= LEAST_TOPIC_CHARACTERS:
             return mark.line if mark.line > 1 else 0
     return 0
-
-
-def _is_noise_heading(outline: Outline, at: int) -> bool:
-    return any(NOISE_HEADING.match(heading) for heading in outline.headings_at(at)[-2:])
 
 
 def _is_noise(raw: str) -> bool:
