@@ -9,6 +9,7 @@ from workingset_mcp.lines import OPEN_STATES, Item
 from workingset_mcp.note import parse_note
 from workingset_mcp.settings import LABELS, Settings
 from workingset_mcp.statuses import StatusBlock
+from workingset_mcp.words import CONTACT, RHYTHM, ROLE, RULE, UPDATED, hints_of, plainly
 
 
 def items_of(text: str, path: str = "2026-06-16.md", **chosen: object) -> list[Item]:
@@ -739,3 +740,20 @@ def test_words_of_a_status_are_a_setting() -> None:
     text = "## Läget 2026-06-16\n\n## Status 2026-06-15\n".encode()
     note = parse_note("a.md", text, Settings(status_words=("Läget",)))
     assert [status.date for status in note.statuses] == ["2026-06-16"]
+
+
+# -- phrases ----------------------------------------------------------------------------------------
+
+_STANDING = (RHYTHM, ROLE, UPDATED, CONTACT, RULE)
+_HINTS = hints_of(_STANDING)
+_PIECES = (
+    "must", "may not", "never", "€ 5", "5 €", "20%", "20 %", "every", "2 weeks", "Mondays", "10:30 UTC",
+    "**When**", "**Chairs**", "| Lead |", "a@b.org", "slack", "#room", "[#room]", "`#room`", "led by",
+    "last updated", "Stand:", "When:", "毎週", "必須", "\u0130", "\u017f", " ", "\t", "- ", ".", "(", "x",
+)  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(_PIECES), max_size=6).map("".join))
+def test_a_line_that_holds_a_phrase_fits_a_hint_in_the_whole_text(line: str) -> None:
+    if any(phrases.stand_in(plainly(line.strip())) for phrases in _STANDING):
+        assert any(hint.search(f"\n{plainly(line)[1:]}") for hint in _HINTS)

@@ -635,4 +635,4 @@ def test_every_blank_and_sign_of_emphasis_folds_alike() -> None:
 
 @given(st.lists(st.text("aÄ *_`->[x]1.\t\u3000\x1c", max_size=8), min_size=1, max_size=6))
 def test_lines_fold_together_as_they_fold_alone(lines: list[str]) -> None:
-    assert folded_lines(lines) == [folded(bare_line(line)) for line in lines]
+    assert folded_lines(lines) == [folded(bare_line(line)).encode() for line in lines]

@@ -15,7 +15,11 @@ CANCELLED_STATES = ("-", ">", "<")
 
 LIST_MARK = r"(?:[-*+]|\d{1,9}[.)])"
 LETTERS = re.compile(r"\w{2}")
-_LINE_MARK = re.compile(rf"^[ \t>]*(?:{LIST_MARK}[ \t]+)?(?:\[[ xX/\-><!?]\][ \t]+)?")
+_BOX = r"\[[ xX/\-><!?]\][ \t]+"
+_LINE_MARK = re.compile(rf"[ \t>]*(?:{LIST_MARK}[ \t]+)?(?:{_BOX})?")
+_LINE_MARKS = re.compile(
+    rf"\n(?:[ \t>]+(?:{LIST_MARK}[ \t]+)?(?:{_BOX})?|{LIST_MARK}[ \t]+(?:{_BOX})?|{_BOX})"
+)
 _LINK_TARGET = re.compile(r"\]\([^)\n]*\)")
 _COMMENT = re.compile(r"<!--.*?(?:-->|$)|%%.*?(?:%%|$)")
 _ASCII_BLANKS = "*_`\t\v\f\x1c\x1d\x1e\x1f"  # with the signs of emphasis
@@ -41,13 +45,7 @@ class Item(NamedTuple):
 
 def bare_line(line: str) -> str:
     """A line without its quote marks, list mark and box."""
-    return _without_mark(line).strip()
-
-
-def _without_mark(line: str) -> str:
-    if line[:1].isalpha():  # most lines of prose
-        return line
-    return line[_LINE_MARK.match(line).end() :]  # type: ignore[union-attr]  # always matches
+    return line[_LINE_MARK.match(line).end() :].strip()  # type: ignore[union-attr]  # always matches
 
 
 def folded(text: str) -> str:
@@ -61,18 +59,25 @@ def all_folded(texts: Iterable[str]) -> list[str]:
     return [line.strip(" ") for line in _evenly("\n".join(lines)).split("\n")] if lines else []
 
 
-def folded_lines(lines: Iterable[str]) -> list[str]:
-    """Lines as they fold without their marks, in the same order; many at once are fast."""
-    bare = "\n".join(map(_without_mark, lines))
-    return [line.strip(" ") for line in _evenly(bare).split("\n")]
+def folded_lines(lines: Iterable[str]) -> list[bytes]:
+    """Lines as they fold without their marks, in the same order, in UTF-8: many at once are fast."""
+    bare = _LINE_MARKS.sub("\n", "\n".join(["", *lines]))[1:]
+    made = _with_plain_blanks(bare).encode("utf-8", "replace").split(b"\n")
+    return [b" ".join(line.split()) if b"  " in line else line.strip() for line in made]
 
 
 def _evenly(text: str) -> str:
     """Text in lower case whose blanks and emphasis are one blank each, its line ends left alone."""
-    for sign in _ASCII_BLANKS if text.isascii() else _ASCII_BLANKS + _WIDER_BLANKS:
-        text = text.replace(sign, " ")
+    text = _with_plain_blanks(text)
     while "  " in text:
         text = text.replace("  ", " ")
+    return text
+
+
+def _with_plain_blanks(text: str) -> str:
+    """Text in lower case where blanks of all kinds, and emphasis, are blanks; line ends are left alone."""
+    for sign in _ASCII_BLANKS if text.isascii() else _ASCII_BLANKS + _WIDER_BLANKS:
+        text = text.replace(sign, " ")
     return text.casefold()
 
 
@@ -90,13 +95,20 @@ def without_comment(text: str) -> str:
 
 
 def any_of(words: Iterable[str]) -> str:
-    """A pattern for any of these words, the longest first; one that matches nothing for none."""
-    longest_first = sorted(set(words), key=lambda word: (-len(word), word))
-    pattern = "|".join(re.escape(word).replace(r"\ ", r"[ \t]+") for word in longest_first)
-    first = "".join(sorted({re.escape(word[:1]) for word in longest_first}))
-    if not all(longest_first) or not first:
-        return pattern or "(?!)"
-    return f"(?=[{first}])(?:{pattern})"  # one look at a letter spares most places the words
+    """A pattern, for any case, of any of these words, the longest first; of none, one that never fits.
+
+    Words with one first letter are tried behind it only: an engine tries all alternatives in turn.
+    """
+    endings: dict[str, list[str]] = {}  # first letter -> the rest of words
+    for word in sorted(set(words), key=lambda word: (-len(word), word)):
+        first = word[:1].lower() if word[:1].isascii() else word[:1]
+        rest = re.escape(word[1:]).replace(r"\ ", r"[ \t]+")
+        endings.setdefault(first, []).append(rest)
+    if not endings:
+        return "(?!)"
+    firsts = "".join(map(re.escape, endings))
+    grouped = (f"{re.escape(first)}(?:{'|'.join(rest)})" for first, rest in endings.items())
+    return f"{'' if '' in endings else f'(?=[{firsts}])'}(?:{'|'.join(grouped)})"
 
 
 def plain(word: str) -> str:

@@ -8,12 +8,14 @@ comments, tab-indented lists) is added here. Not here: what the lines say (`item
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from enum import IntEnum
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyromark
+
+from workingset_mcp.outline import Heading as Heading
+from workingset_mcp.outline import Kind as Kind
+from workingset_mcp.outline import Outline as Outline
 
 BOLD_LEVEL = 7  # a line that is only bold text stands below every real heading
 
@@ -26,78 +28,6 @@ _BOLD_LINE = re.compile(
     r"\n {0,3}(?:\*\*([^*\n]{1,200})\*\*|__([^_\n]{1,200})__):?[ \t]*$", re.MULTILINE
 )
 _FENCE_END = re.compile(r"^[ \t>]*(`{3,}|~{3,})[ \t]*$")
-
-
-class Kind(IntEnum):
-    """What a line is."""
-
-    TEXT = 0
-    CODE = 1
-    COMMENT = 2
-    TABLE = 3
-    HEADING = 4
-    FRONT_MATTER = 5
-
-
-class Heading(NamedTuple):
-    """A heading: its lines, its level (7: a bold line), its raw text without the marks."""
-
-    line: int
-    last_line: int
-    level: int
-    text: str
-
-
-@dataclass(slots=True)
-class Outline:
-    """The structure of one text. Lists over lines count from 0, line numbers from 1."""
-
-    lines: list[str]
-    flat: str  # the lines joined with \n: what the patterns run over
-    starts: list[int]  # offset of each line in `flat`
-    kinds: bytearray
-    headings: list[Heading] = field(default_factory=list)  # real ones, outside lists and quotes
-    marks: list[Heading] = field(default_factory=list)  # real and bold ones, in order
-    item_depth: dict[int, int] = field(
-        default_factory=dict
-    )  # line of a list item -> nesting, from 1
-    front_matter_lines: int = 0
-    unclosed_fence_line: int = 0
-    code_spans: list[tuple[int, int]] = field(default_factory=list)  # inside lines, in `flat`
-    html_spans: list[tuple[int, int]] = field(default_factory=list)
-    _mark_lines: list[int] = field(default_factory=list)
-    _stacks: list[tuple[int, ...]] = field(default_factory=list)  # indexes into marks; made late
-
-    def line_at(self, offset: int) -> int:
-        """Number of the line that holds this offset of `flat`."""
-        return bisect_right(self.starts, offset)
-
-    def lines_like(self, pattern: re.Pattern[str]) -> Iterator[tuple[int, re.Match[str]]]:
-        r"""Each line that fits a pattern, with its number. The pattern begins with `\n`, not with
-        `^`: an engine finds a character many times faster than a place between two.
-        """
-        for matched in pattern.finditer(f"\n{self.flat}"):
-            yield self.line_at(matched.start()), matched
-
-    def headings_at(self, line: int) -> tuple[str, ...]:
-        """The heading path of a line, bold lines included."""
-        return tuple(mark.text for mark in self.marks_above(line))
-
-    def heading_above(self, line: int) -> Heading | None:
-        """The nearest mark at or above a line."""
-        at = bisect_right(self._mark_lines, line) - 1
-        return self.marks[at] if at >= 0 else None
-
-    def marks_above(self, line: int) -> list[Heading]:
-        """The headings that a line stands under, outermost first, bold lines included."""
-        if not self._stacks:
-            self._stacks = _stacks_of(self.marks)
-        at = bisect_right(self._mark_lines, line) - 1
-        return [self.marks[index] for index in self._stacks[at]] if at >= 0 else []
-
-    def kind(self, line: int) -> int:
-        """Kind of a line."""
-        return self.kinds[line - 1]
 
 
 def split_lines(text: str) -> list[str]:
@@ -125,7 +55,7 @@ def outline_of(text: str) -> Outline:
     _read_blocks(outline)
     _mark_comments(outline)
     _mark_bold_lines(outline)
-    outline._mark_lines = [mark.line for mark in outline.marks]
+    outline.mark_lines = [mark.line for mark in outline.marks]
     return outline
 
 
@@ -148,33 +78,42 @@ def _read_blocks(outline: Outline) -> None:
     outline.kinds[:skip] = bytes([Kind.FRONT_MATTER]) * skip
     if skip == len(outline.lines):
         return
-    data, starts = flat.encode("utf-8", "replace"), outline.starts
-    if len(data) > len(flat):
-        starts = [0, *accumulate([len(line) + 1 for line in data.split(b"\n")[:-1]])]
+    data, starts = _in_bytes(outline)
     body, base = flat[outline.starts[skip] :], starts[skip]
     lists = nesting = 0
     events: Iterator[tuple[Any, Any]] = pyromark.events_with_range(body, options=_OPTIONS)
-    for event, span in events:
-        if type(event) is not dict or "Text" in event:
+    for event, span in events:  # some are a name, most a dict of one
+        if "Text" in event:
             continue
-        opens = "Start" in event
-        tag = event["Start"] if opens else event.get("End")
-        if tag is None:
+        if "Start" in event:
+            tag = event["Start"]
+            name = tag if type(tag) is str else next(iter(tag))
+            if name == "Item":
+                at = _first_mark(data, base + span["start"])
+                outline.item_depth[bisect_right(starts, at)] = lists
+            elif name in _CONTAINERS:
+                nesting += 1
+                lists += name == "List"
+            elif name in _MARKED:
+                begin, end = base + span["start"], base + span["end"]
+                first = bisect_right(starts, begin)
+                last = bisect_right(starts, max(begin, end - 1), first - 1)
+                _mark_block(outline, name, tag, first, last, nesting)
+        elif "End" in event:
+            if type(event["End"]) is dict:
+                name = next(iter(event["End"]))
+                nesting -= name in _CONTAINERS
+                lists -= name == "List"
+        else:
             _note_span(outline, event, data, starts, base + span["start"], base + span["end"])
-            continue
-        name = tag if type(tag) is str else next(iter(tag))
-        if name in _CONTAINERS:
-            step = 1 if opens else -1
-            nesting += step
-            lists += step * (name == "List")
-            if opens and name == "Item":
-                line = bisect_right(starts, _first_mark(data, base + span["start"]))
-                outline.item_depth[line] = lists
-        elif opens and name in _MARKED:
-            begin, end = base + span["start"], base + span["end"]
-            first = bisect_right(starts, begin)
-            last = bisect_right(starts, max(begin, end - 1), first - 1)
-            _mark_block(outline, name, tag, first, last, nesting)
+
+
+def _in_bytes(outline: Outline) -> tuple[bytes, list[int]]:
+    """The text in UTF-8, and the offset of each of its lines."""
+    data, starts = outline.flat.encode("utf-8", "replace"), outline.starts
+    if len(data) > len(outline.flat):
+        starts = [0, *accumulate([len(line) + 1 for line in data.split(b"\n")[:-1]])]
+    return data, starts
 
 
 def _first_mark(data: bytes, at: int) -> int:
@@ -188,6 +127,8 @@ def _note_span(
     outline: Outline, event: Any, data: bytes, starts: list[int], first: int, last: int
 ) -> None:
     """Remember code inside a line, and HTML comments, as offsets of `flat`."""
+    if type(event) is str:  # a break, a rule
+        return
     html = event.get("InlineHtml")
     if html and not html.lstrip().startswith("<!--"):
         return
@@ -203,7 +144,10 @@ def _note_span(
 
 def _mark_block(outline: Outline, name: str, tag: Any, first: int, last: int, nesting: int) -> None:
     """Note the kind of the lines of a block; keep a heading."""
-    outline.kinds[first - 1 : last] = _MARKED[name] * (last - first + 1)
+    if first == last:
+        outline.kinds[first - 1] = _MARKED[name]
+    else:
+        outline.kinds[first - 1 : last] = bytes([_MARKED[name]]) * (last - first + 1)
     if name == "Heading":
         if nesting == 0:
             _add_heading(outline, int(tag["Heading"]["level"][1]), first, last)
@@ -211,12 +155,12 @@ def _mark_block(outline: Outline, name: str, tag: Any, first: int, last: int, ne
         _check_fence(outline, tag["CodeBlock"], first, last)
 
 
-_CONTAINERS = frozenset({"List", "Item", "BlockQuote", "FootnoteDefinition"})
+_CONTAINERS = frozenset({"List", "BlockQuote"})  # of them is what nests; items stand in lists
 _MARKED = {
-    "Heading": bytes([Kind.HEADING]),
-    "CodeBlock": bytes([Kind.CODE]),
-    "HtmlBlock": bytes([Kind.TEXT]),
-    "Table": bytes([Kind.TABLE]),
+    "Heading": Kind.HEADING,
+    "CodeBlock": Kind.CODE,
+    "HtmlBlock": Kind.TEXT,
+    "Table": Kind.TABLE,
 }
 
 
@@ -336,15 +280,3 @@ def _mark_bold_lines(outline: Outline) -> None:
             if text:
                 outline.marks.append(Heading(line, line, BOLD_LEVEL, text))
     outline.marks.sort(key=lambda heading: heading.line)
-
-
-def _stacks_of(marks: Sequence[Heading]) -> list[tuple[int, ...]]:
-    """For each mark, which marks it stands under, itself the last."""
-    stack: list[int] = []
-    found = []
-    for index, mark in enumerate(marks):
-        while stack and marks[stack[-1]].level >= mark.level:
-            stack.pop()
-        stack.append(index)
-        found.append(tuple(stack))
-    return found

@@ -148,7 +148,7 @@ def line_digest(line: str) -> int:
 
 def line_digests(lines: Iterable[str]) -> list[int]:
     """Digests of lines, in their order; many at once are fast."""
-    return [zlib.crc32(line.encode("utf-8", "replace")) for line in folded_lines(lines)]
+    return list(map(zlib.crc32, folded_lines(lines)))
 
 
 def _line_of(before: str) -> int:
@@ -256,5 +256,5 @@ def _remarks_of(text: str, outline: Outline, statuses: tuple[StatusBlock, ...]) 
 
 def _line_digests(outline: Outline) -> bytes:
     said = outline.kinds.translate(_SAID)
-    lines = [line for line in compress(outline.lines, said) if line.strip()]
+    lines = list(filter(str.strip, compress(outline.lines, said)))
     return array("I", sorted(set(line_digests(lines)) if lines else ())).tobytes()

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
 from workingset_mcp.lines import LETTERS, Item, bare_line, without_comment, without_link_targets
 from workingset_mcp.markdown import Kind, Outline
@@ -13,6 +14,7 @@ from workingset_mcp.words import (
     ROLE_HEADING,
     RULE,
     UPDATED,
+    hints_of,
     plainly,
 )
 
@@ -23,8 +25,10 @@ _LEAD = re.compile(r"^[^\[(<!:%$|>#=\-*_`~\d][^|]*$")
 
 def standing_of(outline: Outline) -> Iterator[Item]:
     """The standing lines of a note, in order."""
-    lead_wanted = True
+    likely, lead_wanted = _likely(outline), True
     for number, raw in enumerate(outline.lines, start=1):
+        if not (lead_wanted or number in likely):
+            continue
         kind = outline.kinds[number - 1]
         if kind not in (Kind.TEXT, Kind.TABLE) or len(raw) > MOST_LINE_CHARACTERS:
             continue
@@ -38,6 +42,24 @@ def standing_of(outline: Outline) -> Iterator[Item]:
         lead_wanted = lead_wanted and not is_lead and number not in outline.item_depth
         if standing or is_lead:
             yield Item(number, standing or "lead", without_comment(bare_line(raw)))
+
+
+@cache
+def _hints() -> list[re.Pattern[str]]:
+    return hints_of((RHYTHM, ROLE, UPDATED, CONTACT, RULE))
+
+
+def _likely(outline: Outline) -> set[int]:
+    """Every line that may be a standing one, and few others: looked for in the text as a whole."""
+    found: set[int] = set()
+    said = f"\n{plainly(outline.flat)[1:]}"
+    for pattern in _hints():
+        found.update(outline.lines_with(pattern, said))
+    ends = [*outline.mark_lines[1:], len(outline.lines) + 1]
+    for mark, end in zip(outline.marks, ends, strict=False):
+        if ROLE_HEADING.match(mark.text):
+            found.update(range(mark.line, end))
+    return found
 
 
 def _goes_on(outline: Outline, number: int, text: str) -> bool:

@@ -5,9 +5,11 @@ vault. Patterns are compiled once; they run over single lines.
 """
 
 import re
+from collections.abc import Iterable
 from functools import cached_property
 
 _I = re.IGNORECASE
+_NEVER = "(?!)"
 
 
 class Phrases:
@@ -17,7 +19,7 @@ class Phrases:
     is what a line begins with, `signs` what stands anywhere in a script without blanks.
     """
 
-    def __init__(self, words: str, *, opening: str = "(?!)", signs: str = "(?!)") -> None:
+    def __init__(self, words: str, *, opening: str = _NEVER, signs: str = _NEVER) -> None:
         self._said = (words, opening, signs)
 
     @cached_property
@@ -50,7 +52,7 @@ class Phrases:
 class WordPhrases(Phrases):
     """Phrases of whole words; `more` are those that end elsewhere. Told as alternatives."""
 
-    def __init__(self, words: str, *, more: str = "(?!)", signs: str = "(?!)") -> None:
+    def __init__(self, words: str, *, more: str = "", signs: str = _NEVER) -> None:
         super().__init__(_any_phrase(words, more), signs=signs)
         self.told = words, more
 
@@ -64,7 +66,7 @@ class PhraseKinds:
     @cached_property
     def _any(self) -> re.Pattern[str]:
         words, more = zip(*(kind.told for kind in self._kinds), strict=True)
-        return re.compile(_any_phrase("|".join(words), "|".join(more)))
+        return re.compile(_any_phrase("|".join(words), "|".join(filter(None, more))))
 
     def that_stand_in(self, line: str) -> list[WordPhrases]:
         """The kinds of which a phrase stands in a line."""
@@ -78,14 +80,14 @@ class PhraseKinds:
         return [kind for kind in self._kinds if kind not in missing]
 
 
-def _any_phrase(words: str, more: str) -> str:
+def _any_phrase(words: str, more: str = "") -> str:
     """A pattern for phrases of which those of one first letter stand together: few are tried."""
     letters: dict[str, list[str]] = {}
     for phrase in _alternatives(words):
         first = phrase[0] if phrase[0].isalpha() else ""
         letters.setdefault(first, []).append(phrase[len(first) :])
     grouped = "|".join(f"{first}(?:{'|'.join(rest)})" for first, rest in letters.items())
-    return rf"\W(?:(?:{grouped})\b|{more})"
+    return rf"\W(?:(?:{grouped})\b|{more})" if more else rf"\W(?:{grouped})\b"
 
 
 def _alternatives(pattern: str) -> list[str]:
@@ -98,6 +100,36 @@ def _alternatives(pattern: str) -> list[str]:
         else:
             parts[-1] += sign
     return parts
+
+
+class StandingPhrases(Phrases):
+    """Phrases that are looked for in whole texts first (`hints_of`).
+
+    `words` begin and end as words, each with `then` behind it; each of `marked` begins with a sign or
+    a fixed word, which an engine finds fast.
+    """
+
+    def __init__(
+        self, words: str = "", *, then: str = "", marked: tuple[str, ...] = (),
+        opening: str = "", signs: str = "",
+    ) -> None:  # fmt: skip
+        own = [f"{_any_phrase(words)}{then}"] if words else []
+        super().__init__(
+            "|".join((*own, *marked)),
+            opening=rf"\W*(?:{opening or _NEVER})",
+            signs=signs or _NEVER,
+        )
+        self.words, self.marked, self.opening, self.signs = words, marked, opening, signs
+
+
+def hints_of(kinds: Iterable[StandingPhrases]) -> list[re.Pattern[str]]:
+    r"""Patterns for lines made `plainly` and joined, a `\n` before each: who holds a phrase fits one."""
+    words = "|".join(kind.words for kind in kinds if kind.words)
+    openings = "|".join(kind.opening for kind in kinds if kind.opening)
+    signs = "|".join(kind.signs for kind in kinds if kind.signs)
+    marked = [pattern for kind in kinds for pattern in kind.marked]
+    patterns = (_any_phrase(words), *marked, rf"\n[^\w\n]*(?:{openings})", signs)
+    return [re.compile(pattern) for pattern in patterns]
 
 
 def plainly(line: str) -> str:
@@ -149,19 +181,26 @@ STATE = WordPhrases(
 TELLING = PhraseKinds(COMMITMENT_WORDS, SETTLEMENT, AHEAD, STATE, NEXT_TIME)
 
 # -- what undated notes say that always holds --------------------------------------------------------
-_WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?"
-RHYTHM = Phrases(
-    rf"\W(?:(?:every|each|weekly|bi-?weekly|monthly|fortnightly|alternat\w+|{_WEEKDAY}\b.{{0,30}}\d{{1,2}}"
-    r"[:.]?\d{0,2}\s*(?:am|pm|[pecm]s?t|utc|gmt|ces?t|uhr)|jeden|jede|monatlich|wöchentlich|chaque"
-    r"|cada|ogni|elke)\b.{0,120}?(?:\d|@|utc|week|month|day|uhr)|\*(?:when|where|time)\*\*)",
-    opening=r"\W*(?:when|time|where|meetings?|termin|ort|quand|cuándo):",
+_AT_A_TIME = r"days?\b.{0,30}\d{1,2}[:.]?\d{0,2}\s*(?:am|pm|[pecm]s?t|utc|gmt|ces?t|uhr)"
+RHYTHM = StandingPhrases(
+    r"every|each|weekly|bi-?weekly|monthly|fortnightly|alternat\w+|jeden|jede|monatlich|wöchentlich"
+    r"|chaque|cada|ogni|elke|"
+    + "|".join(
+        f"{weekday}{_AT_A_TIME}"
+        for weekday in ("mon", "tues", "wednes", "thurs", "fri", "satur", "sun")
+    ),
+    then=r".{0,120}?(?:\d|@|utc|week|month|day|uhr)",
+    marked=(r"\*(?<=\W\*)(?:when|where|time)\*\*",),
+    opening="(?:when|time|where|meetings?|termin|ort|quand|cuándo):",
     signs="毎週|毎月|每周|每月|매주",
 )
-ROLE = Phrases(
-    r"\W(?:\*(?:co-?)?chairs?\*\*"
-    r"|(?<=\|)\s*\*{0,2}(?:chair|co-?chair|lead|tech(?:nical)? lead|owner)\*{0,2}\s*\|"
-    r"|(?:liaison|meeting owner|election officers?|points? of contact|(?:is|are) maintained by|led by"
-    r"|chaired by|verantwortlich für|responsable de)\b)"
+ROLE = StandingPhrases(
+    r"liaison|meeting owner|election officers?|points? of contact|is maintained by"
+    r"|are maintained by|led by|chaired by|verantwortlich für|responsable de",
+    marked=(
+        r"\*(?<=\W\*)(?:co-?)?chairs?\*\*",
+        r"\|\s*\*{0,2}(?:chair|co-?chair|lead|tech(?:nical)? lead|owner)\*{0,2}\s*\|",
+    ),
 )
 ROLE_HEADING = re.compile(
     r"^\W*(?:(?:co-?)?chairs?|leadership|technical leads?|officers?|leads?|maintainers|organi[sz]ation"
@@ -171,23 +210,26 @@ ROLE_HEADING = re.compile(
 FORMER = re.compile(
     r"^\W*(?:emeritus|former|past|previous|alumni|archived?|ehemalige|anciens?|antiguos)\b", _I
 )
-UPDATED = Phrases(
-    "last (?:updated|reviewed|changed)|zuletzt (?:geändert|aktualisiert)", opening=r"\W*stand:"
+UPDATED = StandingPhrases(
+    marked=("last (?:updated|reviewed|changed)", "zuletzt (?:geändert|aktualisiert)"),
+    opening="stand:",
 )
-CONTACT = Phrases(
-    r"\W(?:(?<=[\w.+-]@)[\w-]+\.[a-z]{2,}|slack\b.{0,24}#|(?<=\[)`?#[\w-]+`?\]|(?<=`)#[\w-]+`"
-    r"|(?:please (?:contact|e-?mail|reach out)|reach out (?:to|via|on|in)|contact\b.{0,40}(?:at|via|us)"
+CONTACT = StandingPhrases(
+    r"please (?:contact|e-?mail|reach out)|reach out (?:to|via|on|in)|contact\b.{0,40}(?:at|via|us)"
     r"|mailing list|questions (?:via|to)|ask in|get in touch|ansprechpartner\w*|kontakt\b|contactez"
-    r"|contacto)\b)",
+    r"|contacto",
+    marked=(
+        r"@(?<=[\w.+-]@)[\w-]+\.[a-z]{2,}", r"slack(?<=\Wslack)\b.{0,24}#", r"\[`?#[\w-]+`?\]", r"`#[\w-]+`",
+    ),
     signs="お問い合わせ|联系|문의",
-)
-RULE = Phrases(
-    r"\W(?:(?:must|should|shall|may not|not allowed|not permitted|never|only|always"
+)  # fmt: skip
+RULE = StandingPhrases(
+    r"must|should|shall|may not|not allowed|not permitted|never|only|always"
     r"|at least|at most|do not|don't|required?|requires|minimum|maximum|max\.?|cannot|can only"
-    r"|need(?:s)? approval|approval|within \d+|no more than|\d[\d.,]* ?€"
+    r"|need(?:s)? approval|approval|within \d+|no more than"
     r"|per (?:year|month|person|seat)|quorum|vote|muss|müssen|darf|dürfen|nur|niemals|mindestens"
-    r"|höchstens|doit|doivent|jamais|uniquement|debe|deben|nunca|deve|devono|sempre)\b"
-    r"|(?<=[$€£¥])\s?\d|(?<=\d%)|(?<=\d %))",
+    r"|höchstens|doit|doivent|jamais|uniquement|debe|deben|nunca|deve|devono|sempre",
+    marked=(r"[$€£¥]\s?\d", r"%(?<=\d%)", r"%(?<=\d %)", r"€\b(?<=\d€)", r"€\b(?<=\d €)"),
     signs="必要です|必須|できません|しないでください|以内|最大|制限|必须|不得|禁止|해야|금지|최대",
 )
 STRONG_RULE = re.compile(  # in a line made `plainly`; one look at a sign spares most places the words
