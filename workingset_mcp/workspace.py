@@ -99,9 +99,9 @@ class Workspace(Opened):
 
         def draft(snapshot: Snapshot, room: int) -> Draft:
             if name is None:
-                return Draft(
-                    "overview", make_overview(self.vault.name, overview_lines(snapshot), room)
-                )
+                lines = overview_lines(snapshot)
+                text, tokens = make_overview(self.vault.name, lines, room)
+                return Draft("overview", text, tokens=tokens)
             on, left_out = day or today(), tuple(self.freshness.left_out.get(name, ()))
             contents = contents_of(snapshot, name)
             made_from = (name, contents, on, left_out, room)

@@ -47,7 +47,7 @@ def read_materials(branch: Branch) -> Materials:
     found.repeats = Repeats(branch)
     found.actions = _action_bullets(items, dates, as_of, today, found)
     found.listed = set(_sources_shown(found))
-    found.standing = standing_lines(items, in_order)
+    found.standing = standing_lines(branch, in_order)
     found.topics = topics_of(in_order, branch)
     found.recent = in_order
     found.units = _units(sources, branch.today)

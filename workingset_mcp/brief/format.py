@@ -205,16 +205,15 @@ def _standing(room: Room) -> Rendered:
     ):  # fmt: skip
         count = 0
         for line in materials.standing.get(kind, ()):
-            if count == most:
+            if count == most or used + 6 > limit * up_to:
                 break
             if used + least_tokens(line.text) + 5 > limit * up_to:
                 continue  # longer than what is left, however it is counted
-            path, number = _split(line.sources[0])
             cost = count_tokens(line.text) + 5
-            cost += 0 if path in picked else 10 + count_tokens(path)
+            cost += 0 if line.path in picked else 10 + count_tokens(line.path)
             if used + cost > limit * up_to:
                 continue
-            picked.setdefault(path, {})[number] = line.text
+            picked.setdefault(line.path, {})[line.line] = line.text
             used += cost
             count += 1
     text = "".join(

@@ -27,6 +27,7 @@ class Branch:
     today: date
     notes: Sequence[NoteRow]
     items: Sequence[ItemRow]
+    standing: Sequence[tuple[int, int, str, str]]  # of undated notes: note id, line, kind, text
     statuses: Sequence[StatusRow]
     topics: Callable[[Sequence[int]], Mapping[int, Sequence[tuple[str, int]]]]  # headings of notes
     tokens: Mapping[int, int]
@@ -51,6 +52,14 @@ class Sourced(NamedTuple):
 
     text: str
     sources: tuple[str, ...]
+
+
+class StandingLine(NamedTuple):
+    """What an undated note says that always holds."""
+
+    path: str
+    line: int
+    text: str
 
 
 class NewUnit(NamedTuple):
@@ -107,7 +116,7 @@ class Materials:
     facts: list[Sourced] = field(default_factory=list)
     stale_labels: int = 0
     copied_forward: int = 0
-    standing: dict[str, list[Sourced]] = field(default_factory=dict)
+    standing: dict[str, list[StandingLine]] = field(default_factory=dict)
     topics: list[Sourced] = field(default_factory=list)
     recent: list[NoteRow] = field(default_factory=list)
     units: list[NewUnit] = field(default_factory=list)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from workingset_mcp.answer import counted
-from workingset_mcp.budget import take_lines
+from workingset_mcp.budget import count_tokens, take_lines
 
 
 class BranchLine(NamedTuple):
@@ -20,18 +20,19 @@ class BranchLine(NamedTuple):
     newest_path: str
 
 
-def make_overview(vault: str, branches: Sequence[BranchLine], room_tokens: int) -> str:
-    """One line a branch, the one with the newest date first; what does not fit is counted."""
+def make_overview(vault: str, branches: Sequence[BranchLine], room_tokens: int) -> tuple[str, int]:
+    """One line a branch, the one with the newest date first, and its tokens; the rest is counted."""
     ordered = sorted(branches, key=lambda b: b.name)
     ordered.sort(key=lambda b: max(b.status_date, b.newest_date), reverse=True)
     head = f"# Branches of {vault} ({len(ordered)})\n"
     lines = [_line(branch) for branch in ordered]
     kept = take_lines(lines, room_tokens - 70)
-    text = head + "".join(lines[:kept])
+    shown = [head, *lines[:kept]]
     if kept < len(lines):
         names = ", ".join(branch.name for branch in ordered[kept : kept + 5])
-        text += f"{len(lines) - kept} more branches ({names}, …): raise budget\n"
-    return text + 'Next: get_brief(branch="…") for one of them.\n'
+        shown.append(f"{len(lines) - kept} more branches ({names}, …): raise budget\n")
+    shown.append('Next: get_brief(branch="…") for one of them.\n')
+    return "".join(shown), sum(map(count_tokens, shown))
 
 
 def _line(branch: BranchLine) -> str:

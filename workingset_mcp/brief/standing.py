@@ -3,58 +3,62 @@
 from collections.abc import Sequence
 from itertools import zip_longest
 
-from workingset_mcp.brief.materials import Branch, Sourced
+from workingset_mcp.brief.materials import Branch, Sourced, StandingLine
 from workingset_mcp.index.rows import ItemRow, NoteRow
-from workingset_mcp.lines import STANDING_KINDS, Item, all_folded, without_comment
+from workingset_mcp.lines import STANDING_KINDS, all_folded, without_comment
 from workingset_mcp.words import FIRST_NOTES, STRONG_RULE, plainly
 
 NEXT_OF_NOTE = 0.7  # what a further line of the same note is worth less
+FIRST_LEAD = 10  # what a line of a README on top is worth more, a rule aside
+LONG_CHARACTERS = 240
 TOPIC_NOTES = 60
 
 
-def standing_lines(
-    items: Sequence[ItemRow], in_order: Sequence[NoteRow]
-) -> dict[str, list[Sourced]]:
+def standing_lines(branch: Branch, in_order: Sequence[NoteRow]) -> dict[str, list[StandingLine]]:
     """What undated notes say that always holds: README and index first, then the strongest lines."""
     undated = [note for note in in_order if not note.date]
     undated.sort(key=lambda n: (n.path.count("/"), not _is_first(n.path), n.path))
     place = {note.id: at for at, note in enumerate(undated)}
-    top = min((note.path.count("/") for note in undated), default=0)
-    kinds: dict[str, list[ItemRow]] = {kind: [] for kind in STANDING_KINDS}
-    for row in items:
-        if row.item.kind in kinds and row.note.id in place:
-            kinds[row.item.kind].append(row)
-    found: dict[str, list[Sourced]] = {}
-    for kind, rows in kinds.items():
-        pools: dict[int, list[tuple[float, ItemRow]]] = {}
-        for row in rows:
-            pools.setdefault(row.note.id, []).append((_strength(row.item), row))
-        entries = []
-        for pool in pools.values():
-            pool.sort(key=lambda pair: -pair[0])
-            for rank, (strength, row) in enumerate(pool):
-                path = row.note.path
-                first = kind != "rule" and _is_first(path) and path.count("/") == top
-                value = strength - NEXT_OF_NOTE * rank + (10 if first else 0)
-                entries.append((-value, place[row.note.id], row.item.line, row))
-        entries.sort(key=lambda entry: entry[:3])
-        found[kind] = _each_once([row for *_, row in entries])
+    kinds: dict[str, dict[int, list[tuple[float, int, str]]]] = {
+        kind: {} for kind in STANDING_KINDS
+    }
+    for note_id, line, kind, text in branch.standing:
+        at = place.get(note_id)
+        if at is not None:
+            kinds[kind].setdefault(at, []).append((-_strength(kind, text), line, text))
+    found = {}
+    for kind, notes in kinds.items():
+        entries: list[tuple[float, int, int, str]] = []
+        for at, lines in notes.items():
+            lines.sort()
+            lead = FIRST_LEAD if kind != "rule" and _is_on_top(undated[at], undated[0]) else 0
+            entries.extend(
+                (cost + NEXT_OF_NOTE * rank - lead, at, line, text)
+                for rank, (cost, line, text) in enumerate(lines)
+            )
+        entries.sort()
+        found[kind] = _each_once(
+            [StandingLine(undated[at].path, line, text) for _, at, line, text in entries]
+        )
     return found
 
 
-def _strength(item: Item) -> float:
+def _strength(kind: str, text: str) -> float:
     """How much a standing line commits: strong words and amounts; long lines less."""
-    value = 0.0
-    if item.kind == "rule":
-        value += min(3, len(STRONG_RULE.findall(plainly(item.text))))
-    return value - (1.0 if len(item.text) > 240 else 0.0)
+    strong = min(3, len(STRONG_RULE.findall(plainly(text)))) if kind == "rule" else 0
+    return strong - (1.0 if len(text) > LONG_CHARACTERS else 0.0)
 
 
-def _each_once(rows: Sequence[ItemRow]) -> list[Sourced]:
-    first: dict[str, ItemRow] = {}
-    for row, key in zip(rows, all_folded(row.item.text for row in rows), strict=True):
-        first.setdefault(key, row)
-    return [Sourced(row.item.text, (source_of(row),)) for row in first.values()]
+def _each_once(lines: Sequence[StandingLine]) -> list[StandingLine]:
+    first: dict[str, StandingLine] = {}
+    for line, key in zip(lines, all_folded(line.text for line in lines), strict=True):
+        first.setdefault(key, line)
+    return list(first.values())
+
+
+def _is_on_top(note: NoteRow, first: NoteRow) -> bool:
+    """Whether a note is a README or index, as high as any undated one."""
+    return _is_first(note.path) and note.path.count("/") == first.path.count("/")
 
 
 def _is_first(path: str) -> bool:

@@ -18,6 +18,11 @@ from workingset_mcp.vault import LeftOut
 
 _WARNED_REASONS = ("conflict copy", "name is not", "folder cannot", "over ")
 
+_STANDING = (
+    "SELECT i.note_id, i.line, i.kind, i.text FROM note n JOIN item i ON i.note_id = n.id"
+    " WHERE n.branch = ? AND n.date = '' AND i.kind IN (?, ?, ?, ?)"
+)
+
 
 class _Opened(Protocol):
     @property
@@ -40,7 +45,8 @@ def branch_view(
         name=name,
         today=today,
         notes=notes,
-        items=snapshot.items(("task", *LABEL_KINDS, *STANDING_KINDS), name, by_id),
+        items=snapshot.items(("task", *LABEL_KINDS), name, by_id),
+        standing=snapshot.select(_STANDING, (name, *STANDING_KINDS)),
         statuses=snapshot.statuses(name, by_id),
         topics=lambda notes: snapshot.headings(notes, 2),
         tokens=tokens_of(snapshot, opened.index, notes) if counted else {},
