@@ -11,10 +11,10 @@ from datetime import date
 from operator import attrgetter
 
 from workingset_mcp.brief.materials import Branch, Materials, NewUnit, OpenItem, Repeats, Sourced
-from workingset_mcp.brief.standing import source_of, standing_lines, topics_of
+from workingset_mcp.brief.standing import source_of, topics_of
 from workingset_mcp.days import day_of, days_before
 from workingset_mcp.index.rows import ItemRow, NoteRow, StatusRow
-from workingset_mcp.lines import DONE_STATES, LABEL_KINDS, OPEN_STATES, all_folded
+from workingset_mcp.lines import DONE_STATES, OPEN_STATES, all_folded
 from workingset_mcp.note import Remark, line_digest
 from workingset_mcp.words import URGENT
 
@@ -47,7 +47,6 @@ def read_materials(branch: Branch) -> Materials:
     found.repeats = Repeats(branch)
     found.actions = _action_bullets(items, dates, as_of, today, found)
     found.listed = set(_sources_shown(found))
-    found.standing = standing_lines(branch, in_order)
     found.topics = topics_of(in_order, branch)
     found.recent = in_order
     found.units = _units(sources, branch.today)
@@ -169,8 +168,8 @@ def _read_labels(
     limit = days_before(as_of, STALE_LABEL_DAYS) if as_of else ""
     labels = []
     for row in items:
-        kind, form = row.item.kind, row.item.form
-        if kind not in LABEL_KINDS or form == "bullet" or _in_status(row, found.status):
+        item = row.item
+        if item.kind == "task" or item.form == "bullet" or _in_status(row, found.status):
             continue
         day = _day(row, dates, found.branch.today)
         if day and limit and day < limit:
@@ -224,7 +223,8 @@ def _action_bullets(
 
 def _day(row: ItemRow, dates: Mapping[int, str], today: date) -> str:
     """The day of an item: its own, else that of its note; empty when neither says one."""
-    return day_of(row.item.date, today) or dates[row.note.id]
+    own = row.item.date
+    return day_of(own, today) if own else dates[row.note.id]
 
 
 def _units(notes: Sequence[NoteRow], today: date) -> list[NewUnit]:

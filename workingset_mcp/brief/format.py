@@ -11,6 +11,7 @@ from workingset_mcp.answer import counted, marked_line, quoted_block, source_mar
 from workingset_mcp.brief.materials import Materials, Sourced
 from workingset_mcp.brief.newest import line_ranges, newest_notes
 from workingset_mcp.brief.room import Rendered, Room
+from workingset_mcp.brief.standing import standing_lines
 from workingset_mcp.brief.status_block import status_section
 from workingset_mcp.budget import count_tokens, least_tokens, take_lines
 from workingset_mcp.days import days_before
@@ -197,6 +198,8 @@ def _standing(room: Room) -> Rendered:
     if _has_recent_status(materials):
         most_tokens = mosts.standing_tokens_beside_status
     limit = min(room.tokens, most_tokens, materials.source_tokens * 2 // 5)
+    if not materials.standing:
+        materials.standing.update(standing_lines(materials.branch, materials.recent))
     picked: dict[str, dict[int, str]] = {}
     used = 0
     for kind, most, up_to in (

@@ -26,8 +26,10 @@ class Branch:
     name: str
     today: date
     notes: Sequence[NoteRow]
-    items: Sequence[ItemRow]
-    standing: Sequence[tuple[int, int, str, str]]  # of undated notes: note id, line, kind, text
+    items: Sequence[ItemRow]  # tasks and labelled lines
+    standing: Callable[
+        [], Sequence[tuple[int, int, str, str]]
+    ]  # of undated notes: id, line, kind, text
     statuses: Sequence[StatusRow]
     topics: Callable[[Sequence[int]], Mapping[int, Sequence[tuple[str, int]]]]  # headings of notes
     tokens: Mapping[int, int]
@@ -116,11 +118,11 @@ class Materials:
     facts: list[Sourced] = field(default_factory=list)
     stale_labels: int = 0
     copied_forward: int = 0
-    standing: dict[str, list[StandingLine]] = field(default_factory=dict)
     topics: list[Sourced] = field(default_factory=list)
     recent: list[NoteRow] = field(default_factory=list)
     units: list[NewUnit] = field(default_factory=list)
     told: list[ToldUnit] = field(default_factory=list)  # of the newest, once a brief looked at them
+    standing: dict[str, list[StandingLine]] = field(default_factory=dict)  # by kind, likewise
     override: tuple[str, str] | None = None
     status_lines: tuple[str, ...] = ()  # of the status block, where they are wanted apart
     warnings: list[str] = field(default_factory=list)

@@ -22,7 +22,7 @@ def standing_lines(branch: Branch, in_order: Sequence[NoteRow]) -> dict[str, lis
     kinds: dict[str, dict[int, list[tuple[float, int, str]]]] = {
         kind: {} for kind in STANDING_KINDS
     }
-    for note_id, line, kind, text in branch.standing:
+    for note_id, line, kind, text in branch.standing():
         at = place.get(note_id)
         if at is not None:
             kinds[kind].setdefault(at, []).append((-_strength(kind, text), line, text))

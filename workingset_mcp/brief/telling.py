@@ -94,7 +94,9 @@ def _said_lines(
             path = outline.headings_at(at)
             noise = any(NOISE_HEADING.match(heading) for heading in path[-2:])
             topic = _topic_line(outline.marks[: above + 1], path)
-        elif kind in _SAYING and not noise and at + before not in shown and not _is_noise(raw):
+        elif not raw or noise or kind not in _SAYING:
+            continue
+        elif at + before not in shown and not _is_noise(raw):
             yield at, raw, heading, topic
 
 

@@ -46,7 +46,7 @@ def branch_view(
         today=today,
         notes=notes,
         items=snapshot.items(("task", *LABEL_KINDS), name, by_id),
-        standing=snapshot.select(_STANDING, (name, *STANDING_KINDS)),
+        standing=lambda: snapshot.select(_STANDING, (name, *STANDING_KINDS)),
         statuses=snapshot.statuses(name, by_id),
         topics=lambda notes: snapshot.headings(notes, 2),
         tokens=tokens_of(snapshot, opened.index, notes) if counted else {},
