@@ -17,7 +17,7 @@ from workingset_mcp.answer import (
     checked_budget,
     counted,
 )
-from workingset_mcp.brief import Materials, make_brief, make_overview, read_materials
+from workingset_mcp.brief import BranchLine, Materials, make_brief, make_overview, read_materials
 from workingset_mcp.brief.kept import KeptBriefs
 from workingset_mcp.brief.view import branch_view, contents_of, overview_lines
 from workingset_mcp.budget import LEAST_BRIEF_BUDGET, LEAST_BUDGET, Counted, count_tokens
@@ -51,6 +51,7 @@ class Workspace(Opened):
     ) -> None:
         super().__init__(vault, settings, in_memory=in_memory)
         self._kept = KeptBriefs()
+        self._overview: tuple[object, list[BranchLine]] = (None, [])  # and the version it is of
 
     @healing
     def status(self) -> dict[str, Any]:
@@ -99,9 +100,7 @@ class Workspace(Opened):
 
         def draft(snapshot: Snapshot, room: int) -> Draft:
             if name is None:
-                lines = overview_lines(snapshot)
-                text, tokens = make_overview(self.vault.name, lines, room)
-                return Draft("overview", text, tokens=tokens)
+                return self._overview_draft(snapshot, room)
             on, left_out = day or today(), tuple(self.freshness.left_out.get(name, ()))
             contents = contents_of(snapshot, name)
             made_from = (name, contents, on, left_out, room)
@@ -116,6 +115,14 @@ class Workspace(Opened):
             return Draft(f"{name} · brief", made.text, made.warnings, tokens=made.tokens)
 
         return self._answer(name, draft, budget, limits, lowered)
+
+    def _overview_draft(self, snapshot: Snapshot, room: int) -> Draft:
+        version, lines = self._overview
+        if version != snapshot.version():
+            version, lines = snapshot.version(), overview_lines(snapshot)
+            self._overview = version, lines
+        text, tokens = make_overview(self.vault.name, lines, room)
+        return Draft("overview", text, tokens=tokens)
 
     def named_brief(self, branch: str) -> str:
         """What the command `brief` prints of a branch. Raises ArgumentError, BranchNotFound."""

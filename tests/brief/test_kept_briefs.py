@@ -87,6 +87,34 @@ def test_what_changes_shows_in_the_next_brief_and_back_in_the_one_after(
         fresh.close()
 
 
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_what_changes_shows_in_the_next_overview(
+    make_vault: MakeVault, open_vault: OpenVault, change: Callable[[Path], object]
+) -> None:
+    root = make_vault(VAULT)
+    workspace = open_vault(root)
+    first = workspace.brief()
+    assert workspace.brief() == first
+    change(root)
+    second = workspace.brief()
+    fresh = Workspace(root, in_memory=True)
+    try:
+        fresh.build()
+        assert second == fresh.brief()
+    finally:
+        fresh.close()
+
+
+def test_another_status_shows_in_the_next_overview(
+    make_vault: MakeVault, open_vault: OpenVault
+) -> None:
+    root = make_vault(VAULT)
+    workspace = open_vault(root)
+    assert "· STATUS (2026-06-16) ·" in workspace.brief()
+    put(root, "cust/acme/2026-06-18.md", "## STATUS (2026-06-18)\n\nOpen.\n")
+    assert "· STATUS (2026-06-18) ·" in workspace.brief()
+
+
 def test_notes_as_they_were_give_the_brief_as_it_was(
     make_vault: MakeVault, open_vault: OpenVault
 ) -> None:

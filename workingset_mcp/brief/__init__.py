@@ -3,6 +3,14 @@
 from workingset_mcp.brief.extract import read_materials
 from workingset_mcp.brief.fit import Brief, make_brief
 from workingset_mcp.brief.materials import Branch, Materials
-from workingset_mcp.brief.overview import make_overview
+from workingset_mcp.brief.overview import BranchLine, make_overview
 
-__all__ = ["Branch", "Brief", "Materials", "make_brief", "make_overview", "read_materials"]
+__all__ = [
+    "Branch",
+    "BranchLine",
+    "Brief",
+    "Materials",
+    "make_brief",
+    "make_overview",
+    "read_materials",
+]
