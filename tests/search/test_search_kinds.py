@@ -644,6 +644,24 @@ def test_a_word_of_very_many_sections_is_near_as_it_stands_in_a_note_or_its_path
     assert absent_line(workspace, "custt") == "not in any note: custt · nearest: cust"
 
 
+def test_of_frequent_words_that_hardly_stand_together_the_rarer_one_is_found_alone_too(
+    open_vault: OpenVault,
+) -> None:
+    apart = {"a": "# Kiln\n" * 2_100, "b": "# Crane\n" * 2_200}
+    both = open_vault(vault_of(apart | {"c": "# Crane and kiln"}))
+    assert read_answer(both.search("crane kiln")).paths == ["cust/acme/c.md", "cust/acme/a.md"]
+    neither = open_vault(vault_of(apart))
+    assert read_answer(neither.search("crane kiln")).paths == ["cust/acme/a.md"]
+
+
+def test_of_frequent_words_only_sections_that_hold_two_are_looked_at_where_these_are_enough(
+    open_vault: OpenVault,
+) -> None:
+    notes = {"a": "# Kiln\n" * 2_100, "b": "# Crane\n" * 2_200, "c": "# Crane and kiln\n" * 300}
+    workspace = open_vault(vault_of(notes))
+    assert read_answer(workspace.search("crane kiln", budget=24_000)).paths == ["cust/acme/c.md"]
+
+
 def test_what_is_near_is_suggested_but_not_searched(open_vault: OpenVault) -> None:
     answer = read_answer(open_vault(WORDS).search("importr"))
     assert (answer.passages, answer.runs) == (0, ())

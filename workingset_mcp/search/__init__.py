@@ -1,9 +1,12 @@
-"""Search: words into concepts (`query`), sections in order (`rank`), passages under a budget (`pack`)."""
+"""Search: words into concepts (`query`), sections that hold them (`hits`), their order (`rank`), passages
+under a budget (`pack`).
+"""
 
+from workingset_mcp.search.hits import Filter
 from workingset_mcp.search.order import bent
 from workingset_mcp.search.pack import Passage, pack
 from workingset_mcp.search.query import Concept, Query, parse_query
-from workingset_mcp.search.rank import Filter, Ranking, rank
+from workingset_mcp.search.rank import Ranking, rank
 
 __all__ = [
     "Concept", "Filter", "Passage", "Query", "Ranking", "bent", "pack", "parse_query", "rank",

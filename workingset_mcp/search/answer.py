@@ -5,9 +5,10 @@ the snapshot it is given.
 from workingset_mcp.answer import Draft, counted
 from workingset_mcp.budget import count_tokens
 from workingset_mcp.index import Snapshot
+from workingset_mcp.search.hits import Filter
 from workingset_mcp.search.pack import pack
 from workingset_mcp.search.query import Query
-from workingset_mcp.search.rank import MOST_ABSENT, Filter, Ranking
+from workingset_mcp.search.rank import MOST_ABSENT, Ranking
 
 ASK_FOR_ALSO = 'search again with also=["…", …]: 3 to 6 other words a note might use'
 

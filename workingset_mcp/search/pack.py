@@ -14,8 +14,9 @@ from typing import NamedTuple
 from workingset_mcp.answer import fenced
 from workingset_mcp.budget import count_tokens, cut_to_tokens
 from workingset_mcp.markdown import split_lines
+from workingset_mcp.search.hits import Weighed
 from workingset_mcp.search.query import fold
-from workingset_mcp.search.rank import Ranked, Weighed, begins_a_word
+from workingset_mcp.search.rank import Ranked, begins_a_word
 
 LONG_LINE = 300
 _made = tuple.__new__  # twice as fast as calling the class

@@ -1,28 +1,24 @@
-"""Which sections answer a query, best first: rare words ORed, bm25 on weighted columns, re-ranked on
-the text.
+"""Which sections answer a query, best first: hits by bm25 on weighted columns, re-ranked on the text.
 
 The constants stand on a plateau (measured on eleven public vaults): what moved no number is left
-out. Not here: what is shown of a section (`pack`).
+out. Not here: which sections are looked at (`hits`), what is shown of one (`pack`).
 """
 
-import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from workingset_mcp.dates import date_words
 from workingset_mcp.index import Snapshot, Stemmer
 from workingset_mcp.index.rows import CJK_RUN, NoteRow, SectionRow
+from workingset_mcp.search.hits import Filter, Weighed, find_hits, hits_of_rare, weigh
 from workingset_mcp.search.near import nearest_words
 from workingset_mcp.search.query import Concept, Query, cjk_match, fold, words_of
 
-MOST_SCORED_ROWS = 1_000
-MATCHED = 200
 RERANKED = 60
-RARE = 20  # sections
 NEAR_CHARACTERS = 50
 SHORT_CHARACTERS = 60
 OWN_WORDS = 0.6  # what the typed words are worth beside those of `also`
@@ -30,48 +26,10 @@ OWN_BESIDE_GLOSSARY = 0.9
 EXACT, EXACT_ALONE = 0.2, 1.0  # what the very word is worth beside one that only shares its stem
 WEAK_BELOW = 0.38
 MOST_ABSENT = 8  # words that are named as in no note, with what is near them
-_PAIRED = 3
 _MOST_POSITIONS = 50
 _LETTERS = re.compile(rf"[^\W_{CJK_RUN.pattern[1:-2]}]+")  # as `_is_letter`
 
 Finder = Callable[[str, int], tuple[list[int], bool]]
-
-
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """Limits of a search: exact branch, and the notes' own dates, both ends included."""
-
-    branch: str | None = None
-    since: str = ""
-    until: str = ""
-
-    def where(self) -> tuple[str, list[Any]]:
-        """SQL over note `n` and section `s`, and its parameters."""
-        parts, parameters = [], []
-        if self.branch is not None:
-            parts.append("AND n.branch = ?")
-            parameters.append(self.branch)
-        date = "CASE WHEN s.date != '' THEN s.date ELSE n.date END"
-        if self.since:
-            parts.append(f"AND {date} != '' AND {date} >= substr(?, 1, length({date}))")
-            parameters.append(self.since)
-        if self.until:
-            parts.append(f"AND {date} != '' AND substr({date}, 1, length(?)) <= ?")
-            parameters.extend((self.until, self.until))
-        return " ".join(parts), parameters
-
-    def whole(self) -> "Filter":
-        """The same without its dates: a word that stands outside them is not absent."""
-        return Filter(self.branch)
-
-
-class Weighed(NamedTuple):
-    """A concept with how rare it is here."""
-
-    concept: Concept
-    stems: tuple[str, ...]
-    frequency: int
-    idf: float
 
 
 class Ranked(NamedTuple):
@@ -98,7 +56,7 @@ def rank(query: Query, snapshot: Snapshot, stemmer: Stemmer, limits: Filter) -> 
     """Rank the sections of the vault for a query, within its limits."""
     where, parameters = limits.whole().where()
     total = snapshot.section_count()
-    weighed = [_weigh(c, total, snapshot, stemmer, where, parameters) for c in query.concepts]
+    weighed = [weigh(c, total, snapshot, stemmer, where, parameters) for c in query.concepts]
     present = [w for w in weighed if w.frequency]
     missing = [
         w.concept for w in weighed if not w.frequency and w.concept.kind == "word" and w.concept.own
@@ -115,7 +73,7 @@ def rank(query: Query, snapshot: Snapshot, stemmer: Stemmer, limits: Filter) -> 
     if not present:
         return Ranking((), tuple(weighed), tuple(absent), weak=False, matched_notes=0)
     where, parameters = limits.where()
-    hits = snapshot.match(_expression(present), MATCHED, where, parameters)
+    hits = find_hits(present, total, snapshot, where, parameters)
     if not hits:
         return Ranking((), tuple(weighed), tuple(absent), weak=False, matched_notes=0)
     best = hits[0].score or 1.0
@@ -124,7 +82,7 @@ def rank(query: Query, snapshot: Snapshot, stemmer: Stemmer, limits: Filter) -> 
         of_note[hit.note_id] = max(of_note.get(hit.note_id, 0.0), hit.score / best)
     hits = sorted(hits, key=lambda h: -(h.score / best + 0.35 * of_note[h.note_id]))
     if len(hits) > RERANKED:
-        rare = _hits_of_rare(present, snapshot, where, parameters)
+        rare = hits_of_rare(present, snapshot, where, parameters)
         hits = hits[:RERANKED] + [hit for hit in hits[RERANKED:] if hit.section_id in rare]
     sections = snapshot.sections_by_id([hit.section_id for hit in hits])
     notes = snapshot.notes_by_id({hit.note_id for hit in hits})
@@ -137,53 +95,6 @@ def rank(query: Query, snapshot: Snapshot, stemmer: Stemmer, limits: Filter) -> 
     return Ranking(
         tuple(ranked), tuple(weighed), tuple(absent), _is_weak(ranked, weighed), len(of_note)
     )
-
-
-def _hits_of_rare(
-    present: Sequence[Weighed], snapshot: Snapshot, where: str, parameters: Sequence[Any]
-) -> set[int]:
-    """Sections that hold a word which hardly any other does: never crowded out by common words."""
-    return {
-        hit.section_id
-        for one in present
-        if one.concept.own and one.frequency <= RARE
-        for hit in snapshot.match(one.concept.match, RARE, where, parameters)
-    }
-
-
-def _weigh(
-    concept: Concept, total: int, snapshot: Snapshot, stemmer: Stemmer, where: str,
-    parameters: Sequence[Any],
-) -> Weighed:  # fmt: skip
-    stems = (
-        tuple(stemmer.stem(word) for word in concept.words)
-        if concept.kind != "cjk"
-        else concept.words
-    )
-    if concept.kind in ("word", "cjk") and not concept.match.endswith("*"):
-        frequency = snapshot.document_frequency(stems[0] if stems else "")
-    else:
-        frequency = snapshot.count(concept.match)
-    idf = math.log(1 + (total - frequency + 0.5) / (frequency + 0.5)) * concept.weight
-    if frequency and where and not snapshot.holds(concept.match, where, parameters):
-        frequency = 0
-    return Weighed(concept, stems, frequency, max(idf, 0.01))
-
-
-def _expression(present: Sequence[Weighed]) -> str:
-    """Rare words ORed while few enough rows are scored; common ones only in pairs."""
-    by_rarity = sorted(present, key=lambda w: (w.frequency, w.concept.match))
-    terms, total = [by_rarity[0].concept.match], by_rarity[0].frequency
-    common: list[str] = []
-    for one in by_rarity[1:]:
-        if not common and total + one.frequency <= MOST_SCORED_ROWS:
-            terms.append(one.concept.match)
-            total += one.frequency
-        elif len(common) < _PAIRED:
-            common.append(one.concept.match)
-    for at, first in enumerate(common):
-        terms.extend(f"({first} AND {second})" for second in common[at + 1 :])
-    return " OR ".join(terms)
 
 
 class _Asked(NamedTuple):
