@@ -120,6 +120,29 @@ def test_after_any_edits_words_and_scores_are_those_of_a_fresh_index(
             assert (snapshot.note_count(), snapshot.section_count()) == (0, 0)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# A\n## B\nx\n# A\ny\n",
+        "# A\n##\nx\n",
+        "x\n",
+        "# A\n",
+        "# *A*\n## A\n",
+        "B\n# A\n",
+    ],
+)
+def test_headings_come_back_as_they_were(text: str) -> None:
+    note = parsed("a.md", text).note
+    with closing(Index(None)) as index:
+        index.apply([parsed("b.md", "# B\n"), parsed("a.md", text), parsed("c.md", "# C\n")])
+        with index.snapshot() as snapshot:
+            row = snapshot.note("a.md")
+            assert row
+            sections = snapshot.sections(row.id)
+    assert [section.headings for section in sections] == [s.headings for s in note.sections]
+    assert [section.text for section in sections] == [s.text for s in note.sections]
+
+
 @given(st.text() | TEXTS)
 def test_any_text_comes_back_as_it_was(text: str) -> None:
     text = text.removeprefix("\ufeff")

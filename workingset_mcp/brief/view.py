@@ -9,7 +9,7 @@ from workingset_mcp.brief.materials import Branch
 from workingset_mcp.brief.overview import BranchLine
 from workingset_mcp.counting import tokens_of
 from workingset_mcp.index import Index, Snapshot
-from workingset_mcp.index.rows import NoteRow
+from workingset_mcp.index.rows import ITEM_KINDS, NoteRow
 from workingset_mcp.lines import LABEL_KINDS, STANDING_KINDS
 from workingset_mcp.markdown import split_lines
 from workingset_mcp.note import OVERRIDE_NAME
@@ -46,7 +46,7 @@ def branch_view(
         today=today,
         notes=notes,
         items=snapshot.items(("task", *LABEL_KINDS), name, by_id),
-        standing=lambda: snapshot.select(_STANDING, (name, *STANDING_KINDS)),
+        standing=lambda: _standing(snapshot, name),
         statuses=snapshot.statuses(name, by_id),
         topics=lambda notes: snapshot.headings(notes, 2),
         tokens=tokens_of(snapshot, opened.index, notes) if counted else {},
@@ -58,6 +58,12 @@ def branch_view(
             (left.path, left.reason) for left in left_out if left.reason.startswith(_WARNED_REASONS)
         ],
     )
+
+
+def _standing(snapshot: Snapshot, branch: str) -> list[tuple[int, int, str, str]]:
+    """Standing lines of undated notes of a branch: note, line, kind, text."""
+    rows = snapshot.select(_STANDING, (branch, *map(ITEM_KINDS.index, STANDING_KINDS)))
+    return [(note_id, line, ITEM_KINDS[kind], text) for note_id, line, kind, text in rows]
 
 
 def contents_of(snapshot: Snapshot, name: str) -> bytes:

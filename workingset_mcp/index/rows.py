@@ -12,7 +12,7 @@ from operator import add
 from typing import NamedTuple
 
 from workingset_mcp.dates import date_words
-from workingset_mcp.lines import Item
+from workingset_mcp.lines import LABEL_KINDS, STANDING_KINDS, Item
 from workingset_mcp.note import Note, Remark, Unit
 from workingset_mcp.statuses import StatusBlock, date_of_heading
 from workingset_mcp.vault import Fingerprint
@@ -21,6 +21,8 @@ CJK_RUN = re.compile(
     r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\uff66-\uff9f"
     r"\U00020000-\U0003ffff]+"
 )
+ITEM_KINDS = ("task", *LABEL_KINDS, *STANDING_KINDS)
+ITEM_FORMS = ("", "label", "bullet", "heading")
 _PATH_MARKS = re.compile(r"[/_.\-]+")
 
 
@@ -121,6 +123,20 @@ class SearchColumns(NamedTuple):
     path: str
     cjk: str
     dt: str
+
+
+def kept_headings(headings: Sequence[str], title: str) -> str:
+    r"""A heading path as it is kept: one a line, a `\r` for the note's title at its beginning."""
+    if headings and headings[0] == title:
+        headings = ("\r", *headings[1:])
+    return "\n".join(headings)
+
+
+def headings_of(kept: str, title: str) -> tuple[str, ...]:
+    """The heading path that was kept so."""
+    if kept[:1] == "\r":
+        return (title, *kept.split("\n")[1:])
+    return tuple(kept.split("\n")) if kept else ()
 
 
 def section_date(headings: Sequence[str]) -> str:

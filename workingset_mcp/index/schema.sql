@@ -11,6 +11,8 @@ CREATE TABLE note (
     kind TEXT NOT NULL,           -- note, override, brief
     template INTEGER NOT NULL,
     line_count INTEGER NOT NULL,
+    first_section INTEGER NOT NULL,
+    last_section INTEGER NOT NULL,  -- below the first where there is none
     tokens INTEGER,               -- NULL until counted
     aliases TEXT NOT NULL,        -- one a line
     tags TEXT NOT NULL,
@@ -26,7 +28,8 @@ CREATE TABLE note (
 );
 CREATE INDEX note_branch ON note (branch);
 
--- The texts of a note's sections, joined in order, are the text of the note.
+-- The texts of a note's sections, joined in order, are the text of the note. Their ids follow one
+-- another: no index is needed to find them.
 CREATE TABLE section (
     id INTEGER PRIMARY KEY,
     note_id INTEGER NOT NULL,
@@ -35,26 +38,25 @@ CREATE TABLE section (
     last_line INTEGER NOT NULL,
     level INTEGER NOT NULL,
     opens INTEGER NOT NULL,       -- whether it begins a section; a further piece of a long one does not
-    headings TEXT NOT NULL,       -- heading path, one a line
+    headings TEXT NOT NULL,       -- heading path, one a line (`kept_headings`)
     date TEXT NOT NULL,           -- of the headings; '' when none is dated
     skip INTEGER NOT NULL,        -- characters of front matter at the beginning of the text
     text TEXT NOT NULL
 );
-CREATE INDEX section_note ON section (note_id, ordinal);
 
 CREATE TABLE item (
     note_id INTEGER NOT NULL,
     line INTEGER NOT NULL,
-    kind TEXT NOT NULL,
-    form TEXT NOT NULL,
+    kind INTEGER NOT NULL,        -- place in ITEM_KINDS
+    form INTEGER NOT NULL,        -- place in ITEM_FORMS
     state TEXT NOT NULL,
     text TEXT NOT NULL,
     owners TEXT NOT NULL,         -- one a line
     due TEXT NOT NULL,
-    date TEXT NOT NULL
-);
-CREATE INDEX item_note ON item (note_id);
-CREATE INDEX item_kind ON item (kind);
+    date TEXT NOT NULL,
+    PRIMARY KEY (note_id, line)
+) WITHOUT ROWID;
+CREATE INDEX item_task ON item (state) WHERE kind = 0;
 
 CREATE TABLE status (
     note_id INTEGER NOT NULL,

@@ -8,6 +8,8 @@ from typing import Any, Protocol
 
 from workingset_mcp.index.counts import Counts
 from workingset_mcp.index.rows import (
+    ITEM_FORMS,
+    ITEM_KINDS,
     BranchRow,
     Hit,
     ItemRow,
@@ -15,6 +17,7 @@ from workingset_mcp.index.rows import (
     NoteRow,
     SectionRow,
     StatusRow,
+    headings_of,
 )
 from workingset_mcp.lines import OPEN_STATES, Item
 from workingset_mcp.note import Remark, Unit
@@ -26,7 +29,8 @@ _NOTE = (
     " n.tokens, n.size, n.digest, n.units, n.remarks, n.aliases || char(10) || n.tags"
 )
 _NOTE_ALONE = _NOTE.replace("n.units, n.remarks", "'[]', '[]'")
-_SECTION = "id, note_id, ordinal, first_line, last_line, level, headings, date, skip, text, opens"
+_SECTION = "s.*, n.title"
+_SECTIONS_OF_NOTES = "note n JOIN section s ON s.id BETWEEN n.first_section AND n.last_section"
 _NOTES_OF_FTS = "JOIN section s ON s.id = fts.rowid JOIN note n ON n.id = s.note_id"
 _OPEN = ", ".join(f"'{state}'" for state in OPEN_STATES)
 
@@ -73,13 +77,12 @@ class Snapshot:
 
     def branches(self) -> list[BranchRow]:
         """Every branch with its notes, open boxes and newest date, by name."""
-        open_items = dict(
-            self._all(
-                "SELECT n.branch, count(*) FROM item i JOIN note n ON n.id = i.note_id"
-                f" WHERE i.kind = 'task' AND i.state IN ({_OPEN}) AND n.kind = 'note'"
-                " AND NOT n.template GROUP BY n.branch"
-            )
+        open_tasks = self._all(
+            "SELECT n.branch, count(*) FROM item i JOIN note n ON n.id = i.note_id"
+            f" WHERE i.kind = 0 AND i.state IN ({_OPEN}) AND n.kind = 'note'"  # 0: a task
+            " AND NOT n.template GROUP BY n.branch"
         )
+        open_items = dict(open_tasks)
         rows = self._all(
             "SELECT branch, count(*), max(date || '\n' || path), sum(size) FROM note"
             " WHERE kind != 'brief' GROUP BY branch ORDER BY branch"
@@ -141,13 +144,13 @@ class Snapshot:
 
     def paths(self) -> list[str]:
         """Paths of all notes."""
-        return [
-            row[0] for row in self._all("SELECT path FROM note WHERE kind != 'brief' ORDER BY path")
-        ]
+        rows = self._all("SELECT path FROM note WHERE kind != 'brief' ORDER BY path")
+        return [row[0] for row in rows]
 
     def text(self, note_id: int) -> str:
         """The whole text of a note."""
-        rows = self._all("SELECT text FROM section WHERE note_id = ? ORDER BY ordinal", note_id)
+        sql = f"SELECT s.text FROM {_SECTIONS_OF_NOTES} WHERE n.id = ? ORDER BY s.id"
+        rows = self._all(sql, note_id)
         return "".join(row[0] for row in rows)
 
     def sections(
@@ -155,51 +158,52 @@ class Snapshot:
     ) -> list[SectionRow]:
         """Sections of a note that touch these lines, in order."""
         rows = self._all(
-            f"SELECT {_SECTION} FROM section WHERE note_id = ? AND last_line >= ? AND first_line <= ?"
-            " ORDER BY ordinal",
+            f"SELECT {_SECTION} FROM {_SECTIONS_OF_NOTES} WHERE n.id = ? AND s.last_line >= ?"
+            " AND s.first_line <= ? ORDER BY s.id",
             note_id, first_line, last_line,
         )  # fmt: skip
         return [_section(row) for row in rows]
 
     def sections_by_id(self, ids: Sequence[int]) -> dict[int, SectionRow]:
         """The sections of these ids."""
-        sql = f"SELECT {_SECTION} FROM section WHERE id IN ({_marks(ids)})"
+        sql = f"SELECT {_SECTION} FROM section s JOIN note n ON n.id = s.note_id"
+        sql += f" WHERE s.id IN ({_marks(ids)})"
         return {row[0]: _section(row) for row in self._all(sql, *ids)}
 
     def headings(self, note_ids: Sequence[int], level: int) -> dict[int, list[tuple[str, int]]]:
         """Headings of one level in these notes, a path once: note -> [(text, line)] in order."""
         rows = self._all(
-            "SELECT note_id, headings, first_line FROM section"
-            f" WHERE level = ? AND opens AND note_id IN ({_marks(note_ids)}) ORDER BY note_id, ordinal",
+            f"SELECT n.id, n.title, s.headings, s.first_line FROM {_SECTIONS_OF_NOTES}"
+            f" WHERE s.level = ? AND s.opens AND n.id IN ({_marks(note_ids)}) ORDER BY n.id, s.id",
             level, *note_ids,
         )  # fmt: skip
-        found: dict[int, dict[str, int]] = {}
-        for note_id, headings, line in rows:
-            found.setdefault(note_id, {}).setdefault(headings, line)
+        found: dict[int, dict[tuple[str, ...], int]] = {}
+        for note_id, title, headings, line in rows:
+            found.setdefault(note_id, {}).setdefault(headings_of(headings, title), line)
         return {
-            note_id: [(path.rpartition("\n")[2], line) for path, line in paths.items()]
+            note_id: [("".join(path[-1:]), line) for path, line in paths.items()]
             for note_id, paths in found.items()
         }
 
     def items(
-        self,
-        kinds: Sequence[str],
-        branch: str | None = None,
-        notes: dict[int, NoteRow] | None = None,
-    ) -> list[ItemRow]:
+        self, kinds: Sequence[str], branch: str | None = None, notes: dict[int, NoteRow] | None = None,
+    ) -> list[ItemRow]:  # fmt: skip
         """Items of these kinds by path and line, of the vault or of one branch."""
         where = "AND n.branch = ?" if branch is not None else ""
         rows = self._all(
             "SELECT i.note_id, i.line, i.kind, i.text, i.form, i.state, i.owners, i.due, i.date"
             f" FROM item i JOIN note n ON n.id = i.note_id WHERE i.kind IN ({_marks(kinds)}) {where}"
             " ORDER BY n.path, i.line",
-            *kinds, *([branch] if branch is not None else []),
+            *map(ITEM_KINDS.index, kinds), *([branch] if branch is not None else []),
         )  # fmt: skip
         known = notes or self.notes_by_id({row[0] for row in rows})
         return [
             ItemRow(
                 known[note_id],
-                Item(line, kind, text, form, state, tuple(owners.split("\n")) if owners else (), due, date),
+                Item(
+                    line, ITEM_KINDS[kind], text, ITEM_FORMS[form], state,
+                    tuple(owners.split("\n")) if owners else (), due, date,
+                ),
             )
             for note_id, line, kind, text, form, state, owners, due, date in rows
             if note_id in known
@@ -260,24 +264,20 @@ class Snapshot:
     def section_start(self, note_id: int, ordinal: int) -> int:
         """Ordinal of the first piece of the section that a piece belongs to."""
         rows = self._all(
-            "SELECT max(a.ordinal) FROM section a JOIN section b ON b.note_id = a.note_id AND b.ordinal = ?"
-            " WHERE a.note_id = ? AND a.ordinal <= b.ordinal AND (a.ordinal = 0 OR a.opens)",
-            ordinal,
-            note_id,
-        )
+            f"SELECT max(s.ordinal) FROM {_SECTIONS_OF_NOTES} WHERE n.id = ?"
+            " AND s.id <= n.first_section + ? AND s.opens",
+            note_id, ordinal,
+        )  # fmt: skip
         return int(rows[0][0] or 0)
 
     def whole_section(self, note_id: int, ordinal: int) -> list[SectionRow]:
         """All pieces of the section that begins at an ordinal."""
         rows = self._all(
-            f"SELECT {_SECTION} FROM section WHERE note_id = ? AND ordinal >= ? AND ordinal < coalesce("
-            "(SELECT min(ordinal) FROM section WHERE note_id = ? AND ordinal > ? AND opens), 1 << 60)"
-            " ORDER BY ordinal",
-            note_id,
-            ordinal,
-            note_id,
-            ordinal,
-        )
+            f"SELECT {_SECTION} FROM {_SECTIONS_OF_NOTES} WHERE n.id = ? AND s.id >= n.first_section + ?"
+            " AND s.id < coalesce((SELECT min(id) FROM section WHERE id > n.first_section + ?"
+            " AND id <= n.last_section AND opens), n.last_section + 1) ORDER BY s.id",
+            note_id, ordinal, ordinal,
+        )  # fmt: skip
         return [_section(row) for row in rows]
 
     def count(self, expression: str) -> int:
@@ -344,5 +344,5 @@ def _notes(rows: Sequence[Sequence[Any]]) -> list[NoteRow]:
 def _section(row: Sequence[Any]) -> SectionRow:
     return SectionRow(
         row[0], row[1], row[2], row[3], row[4], row[5],
-        tuple(row[6].split("\n")) if row[6] else (), row[7], row[8], row[9], bool(row[10]),
+        headings_of(row[7], row[11]), row[8], row[9], row[10], bool(row[6]),
     )  # fmt: skip

@@ -5,7 +5,15 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from workingset_mcp.index.rows import Parsed, search_columns, section_date
+from workingset_mcp.index.rows import (
+    ITEM_FORMS,
+    ITEM_KINDS,
+    Parsed,
+    headings_of,
+    kept_headings,
+    search_columns,
+    section_date,
+)
 
 Row: TypeAlias = tuple[Any, ...]
 _MERGE_SEGMENTS = 4  # of a size, as FTS5 has it
@@ -23,25 +31,27 @@ def already_there(writer: sqlite3.Connection, parsed: Parsed) -> bool:
 def delete_note(writer: sqlite3.Connection, path: str) -> None:
     """Drop a note with everything of it; FTS5 is given the old column values again."""
     found = writer.execute(
-        "SELECT id, title, aliases, tags, date FROM note WHERE path = ?", (path,)
+        "SELECT id, title, aliases, tags, date, first_section, last_section FROM note WHERE path = ?",
+        (path,),
     ).fetchone()
     if found is None:
         return
-    note_id, title, aliases, tags, date = found
+    note_id, title, aliases, tags, date, *own_sections = found
     rows = writer.execute(
-        "SELECT id, headings, date, skip, text FROM section WHERE note_id = ?", (note_id,)
+        "SELECT id, headings, date, skip, text FROM section WHERE id BETWEEN ? AND ?", own_sections
     ).fetchall()
     for section_id, headings, own_date, skip, text in rows:
         columns = search_columns(
             path=path, title=title, aliases=aliases, tags=tags, note_date=date,
-            headings=headings.split("\n") if headings else (), date=own_date, text=text[skip:],
+            headings=headings_of(headings, title), date=own_date, text=text[skip:],
         )  # fmt: skip
         writer.execute(
             "INSERT INTO fts(fts, rowid, body, title, heads, path, cjk, dt)"
             " VALUES ('delete', ?, ?, ?, ?, ?, ?, ?)",
             (section_id, *columns),
         )
-    for table in ("section", "item", "status"):
+    writer.execute("DELETE FROM section WHERE id BETWEEN ? AND ?", own_sections)
+    for table in ("item", "status"):
         writer.execute(f"DELETE FROM {table} WHERE note_id = ?", (note_id,))  # noqa: S608  # fixed names
     writer.execute("DELETE FROM note WHERE id = ?", (note_id,))
 
@@ -67,8 +77,9 @@ def insert_notes(writer: sqlite3.Connection, added: Sequence[Parsed]) -> None:
         notes.append(
             (
                 note_id, note.path, parsed.branch, note.title, note.date, note.date_source, note.kind,
-                int(note.template), note.line_count, None, aliases, tags,
-                json.dumps(note.units), json.dumps(note.remarks), note.line_digests,
+                int(note.template), note.line_count, section_id + 1, section_id + len(note.sections),
+                None, aliases, tags, json.dumps(note.units),
+                json.dumps(note.remarks) if note.remarks else "[]", note.line_digests,
                 *parsed.fingerprint, parsed.read_ns, parsed.digest,
             )
         )  # fmt: skip
@@ -78,7 +89,8 @@ def insert_notes(writer: sqlite3.Connection, added: Sequence[Parsed]) -> None:
             sections.append(
                 (
                     section_id, note_id, ordinal, section.first_line, section.last_line, section.level,
-                    int(section.opens), "\n".join(section.headings), date, section.skip, section.text,
+                    int(section.opens), kept_headings(section.headings, note.title), date, section.skip,
+                    section.text,
                 )
             )  # fmt: skip
             columns = search_columns(
@@ -87,9 +99,12 @@ def insert_notes(writer: sqlite3.Connection, added: Sequence[Parsed]) -> None:
             )  # fmt: skip
             searchable.append((section_id, *columns))
         items.extend(
-            (note_id, i.line, i.kind, i.form, i.state, i.text, "\n".join(i.owners), i.due, i.date)
+            (
+                note_id, i.line, ITEM_KINDS.index(i.kind), ITEM_FORMS.index(i.form), i.state, i.text,
+                "\n".join(i.owners), i.due, i.date,
+            )
             for i in note.items
-        )
+        )  # fmt: skip
         statuses.extend(
             (note_id, s.line, s.last_line, s.heading, s.date, s.time, int(s.ambiguous))
             for s in note.statuses
