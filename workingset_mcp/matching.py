@@ -5,6 +5,7 @@ a piece, CJK words of a title, `C++`) is looked up in the text. Not here: rankin
 """
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 from workingset_mcp.dates import find_dates
@@ -80,10 +81,6 @@ class _Look:
         self._snapshot = snapshot
         self._branch = branch
         self._matcher = matcher
-        self._pieces = {
-            (row[0], row[1])
-            for row in snapshot.select("SELECT note_id, ordinal FROM section WHERE NOT opens")
-        }
         self._fronts = self._front_matter()
 
     def sections_of(self, concept: Concept, among: set[Start] | None) -> set[Start]:
@@ -102,12 +99,13 @@ class _Look:
 
     def _indexed(self, match: str) -> set[Start]:
         rows = self._snapshot.matching_sections(f"{{heads body cjk dt}} : ({match})", self._branch)
-        return {self._start_of(row) for row in rows}
+        return {
+            (note_id, ordinal) if opens else self._start_of((note_id, ordinal))
+            for note_id, ordinal, opens in rows
+        }
 
-    def _start_of(self, row: Start) -> Start:
-        if row not in self._pieces:
-            return row
-        return row[0], self._snapshot.section_start(*row)
+    def _start_of(self, piece: Start) -> Start:
+        return piece[0], self._snapshot.section_start(*piece)
 
     def _says(self, start: Start, concept: Concept) -> bool:
         """Whether the text itself, or a heading above it, holds what the index took for a match."""
@@ -118,7 +116,7 @@ class _Look:
         self, concept: Concept, found: set[Start], among: set[Start] | None
     ) -> set[Start]:
         """Long sections that hold a phrase where one piece ends and the next begins."""
-        candidates = {self._start_of(piece) for piece in self._pieces} - found
+        candidates = self._in_pieces - found
         if among is not None:
             candidates &= among
         for word in concept.words:
@@ -126,6 +124,15 @@ class _Look:
                 break
             candidates &= self._indexed(f'"{word}"')
         return {start for start in candidates if self._says(start, concept)}
+
+    @cached_property
+    def _in_pieces(self) -> set[Start]:
+        """Long sections, which are kept in pieces."""
+        sql = "SELECT s.note_id, s.ordinal FROM section s WHERE NOT s.opens"
+        if self._branch is not None:
+            sql += " AND s.note_id IN (SELECT id FROM note WHERE branch = ?)"
+        where = [] if self._branch is None else [self._branch]
+        return {self._start_of((row[0], row[1])) for row in self._snapshot.select(sql, where)}
 
     def _front_matter(self) -> list[tuple[Start, str]]:
         sql = "SELECT s.note_id, s.ordinal, substr(s.text, 1, s.skip) FROM section s"

@@ -254,12 +254,12 @@ class Snapshot:
         rows.sort()  # a third of the time that SQL takes for it
         return [Hit(row[4], row[5], -row[0]) for row in rows[:limit]]
 
-    def matching_sections(self, expression: str, branch: str | None) -> list[tuple[int, int]]:
-        """Every section that matches: (note id, ordinal)."""
+    def matching_sections(self, expression: str, branch: str | None) -> list[tuple[int, int, int]]:
+        """Every section that matches: (note id, ordinal, whether it begins one)."""
         where, parameters = ("AND n.branch = ?", [branch]) if branch is not None else ("", [])
-        sql = f"SELECT s.note_id, s.ordinal FROM fts {_NOTES_OF_FTS} WHERE fts MATCH ? {where}"
-        rows = self._all(sql, expression, *parameters)
-        return [(row[0], row[1]) for row in rows]
+        joined = _NOTES_OF_FTS if where else "JOIN section s ON s.id = fts.rowid"
+        sql = f"SELECT s.note_id, s.ordinal, s.opens FROM fts {joined} WHERE fts MATCH ? {where}"
+        return self._all(sql, expression, *parameters)
 
     def section_start(self, note_id: int, ordinal: int) -> int:
         """Ordinal of the first piece of the section that a piece belongs to."""

@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Literal
 
 from workingset_mcp.dates import find_dates
@@ -104,7 +105,7 @@ def fold(text: str) -> str:
     text = text.replace("ς", "σ")
     if not _ACCENT.search(text):
         return text
-    return _ACCENT.sub(_without_accent, text)
+    return _ACCENT.sub(lambda found: _without_accent(found[0]), text)
 
 
 def words_of(text: str) -> list[str]:
@@ -118,8 +119,9 @@ def cjk_match(word: str) -> str:
     return f'cjk : "{pairs}"'
 
 
-def _without_accent(matched: re.Match[str]) -> str:
-    decomposed = unicodedata.normalize("NFD", matched[0])
+@cache  # of some seven hundred letters
+def _without_accent(letter: str) -> str:
+    decomposed = unicodedata.normalize("NFD", letter)
     return "".join(c for c in decomposed if not unicodedata.combining(c))
 
 
