@@ -1,4 +1,7 @@
-"""The brief of a branch: what is in it (`extract`), how it reads (`format`), how it fits (`fit`)."""
+"""The brief of a branch: what is in it (`extract`), how it reads (`format`), how it fits (`fit`).
+
+Which lines of the newest notes tell something: `telling`, `newest`. What is given again: `kept`.
+"""
 
 from workingset_mcp.brief.extract import read_materials
 from workingset_mcp.brief.fit import Brief, make_brief

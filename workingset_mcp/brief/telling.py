@@ -6,6 +6,7 @@ wrapped is one. Not here: which of them a brief shows (`newest`).
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from workingset_mcp.brief.extract import MOST_REPEATS
 from workingset_mcp.brief.materials import Materials, NewUnit, ToldLine
@@ -40,11 +41,27 @@ _SAYING = (int(Kind.TEXT), int(Kind.TABLE))
 _HEADING = int(Kind.HEADING)
 
 
+class _Above(NamedTuple):
+    """What the headings above a line make of it."""
+
+    noise: bool = False
+    topic: int = 0  # the line of the one that says what it is about; 0 when none does
+
+
+class _Said(NamedTuple):
+    """A line that says something, by its number in its unit."""
+
+    at: int
+    raw: str
+    heading: int  # the line of the last heading above it; 0 when there is none
+    topic: int
+
+
 def telling_lines(materials: Materials, unit: NewUnit, outline: Outline) -> list[ToldLine]:
     """The lines of a unit that say something, with their scores."""
     repeats = materials.repeats
     said = list(_said_lines(materials, unit, outline))
-    digests = line_digests([raw for _, raw, _, _ in said]) if said else []
+    digests = line_digests([one.raw for one in said]) if said else []
     found: list[ToldLine] = []
     for (at, raw, heading, topic), digest in zip(said, digests, strict=True):
         times = repeats.of(digest) if repeats else 1
@@ -73,31 +90,23 @@ def telling_lines(materials: Materials, unit: NewUnit, outline: Outline) -> list
     return found
 
 
-def _said_lines(
-    materials: Materials, unit: NewUnit, outline: Outline
-) -> Iterator[tuple[int, str, int, int]]:
-    """Lines that are not noise and stand nowhere else in the brief.
-
-    Each with the line of the last heading above it (0: none) and of the one that says what it is about.
-    """
+def _said_lines(materials: Materials, unit: NewUnit, outline: Outline) -> Iterator[_Said]:
+    """Lines that are not noise and stand nowhere else in the brief."""
     shown, before = _shown_elsewhere(materials, unit), unit.first_line - 1
     marks = iter([*outline.marks, Heading(len(outline.lines) + 1, 0, 0, "")])
-    mark, above = next(marks), -1  # the next heading, and the place of the one above
-    heading = topic = 0
-    noise = False
+    mark, passed = next(marks), 0  # the next heading, and how many are passed
+    heading, above, asked = 0, _Above(), True
     for at, (raw, kind) in enumerate(zip(outline.lines, outline.kinds, strict=True), start=1):
         is_mark = False
         while mark.line <= at:
-            above, is_mark, mark = above + 1, mark.line == at, next(marks)
+            passed, is_mark, mark = passed + 1, mark.line == at, next(marks)
         if is_mark or kind == _HEADING:
-            heading = at
-            path = outline.headings_at(at)
-            noise = any(NOISE_HEADING.match(heading) for heading in path[-2:])
-            topic = _topic_line(outline.marks[: above + 1], path)
-        elif not raw or noise or kind not in _SAYING:
-            continue
-        elif at + before not in shown and not _is_noise(raw):
-            yield at, raw, heading, topic
+            heading, asked = at, False
+        elif raw and kind in _SAYING:
+            if not asked:
+                above, asked = _above(outline.marks[:passed], outline.headings_at(at)), True
+            if not above.noise and at + before not in shown and not _is_noise(raw):
+                yield _Said(at, raw, heading, above.topic)
 
 
 def _shown_elsewhere(materials: Materials, unit: NewUnit) -> set[int]:
@@ -117,12 +126,13 @@ def _goes_on(before: str, line: str) -> bool:
     return len(ended) > WRAPPED and ended[-1] not in _ENDS
 
 
-def _topic_line(above: Sequence[Heading], path: Sequence[str]) -> int:
-    """The line of the last heading, of those in a path, that says what is below; 0 when none does."""
-    for mark in reversed(above):
+def _above(passed: Sequence[Heading], path: Sequence[str]) -> _Above:
+    """What the headings of a path, among those passed, make of the lines below them."""
+    noise = any(NOISE_HEADING.match(text) for text in path[-2:])
+    for mark in reversed(passed):
         if mark.text in path and len(without_link_targets(mark.text)) >= LEAST_TOPIC_CHARACTERS:
-            return mark.line if mark.line > 1 else 0
-    return 0
+            return _Above(noise, mark.line if mark.line > 1 else 0)
+    return _Above(noise)
 
 
 def _is_noise(raw: str) -> bool:
@@ -159,8 +169,8 @@ def _score(raw: str, day: str, today: str, *, older: bool) -> float:
 def _worth_of_dates(text: str, day: str, today: str, *, ahead: bool) -> float:
     """What looks ahead counts, most of all to a day still to come; a plan whose day is over does not."""
     dates = [date.value for date in find_dates(text, year=int(day[:4])) if date.value]
+    if not dates:
+        return 2.0 * ahead
     if any(value >= today for value in dates):
         return 3.0 + 2 * ahead
-    if dates:
-        return EXPIRED if ahead else 1.0
-    return 2.0 * ahead
+    return EXPIRED if ahead else 1.0
