@@ -287,7 +287,7 @@ class Opened:
     def _may_be_folder(self, name: str) -> bool:
         if name == ".":
             return True
-        if ".." in name.split("/") or "\0" in name:
+        if {"", ".", ".."} & set(name.split("/")) or "\0" in name:
             return False
         try:
             return (self.vault.root / name).is_dir()

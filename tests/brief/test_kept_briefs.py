@@ -13,6 +13,7 @@ from conftest import MakeVault, OpenVault
 from workingset_mcp.brief import Brief
 from workingset_mcp.brief.kept import MOST_BRIEFS, MOST_BYTES, KeptBriefs
 from workingset_mcp.brief.view import contents_of
+from workingset_mcp.errors import BranchNotFound
 from workingset_mcp.index import Index
 from workingset_mcp.index.rows import Parsed
 from workingset_mcp.note import unreadable_note
@@ -205,3 +206,15 @@ def test_many_threads_may_ask_and_keep() -> None:
         thread.join()
     assert not wrong
     assert sum(kept.get(number) is not None for number in range(100)) <= MOST_BRIEFS
+
+
+@pytest.mark.parametrize("name", ["cust//acme", "cust/./acme", "./cust/acme", "cust/acme/."])
+def test_another_spelling_of_a_folder_is_no_branch_and_leaves_nothing_behind(
+    open_vault: OpenVault, name: str
+) -> None:
+    workspace = open_vault(VAULT)
+    before = workspace.freshness.state_token()
+    with pytest.raises(BranchNotFound, match="Near: cust/acme"):
+        workspace.brief(name)
+    assert workspace.freshness.state_token() == before
+    assert name not in workspace.freshness.left_out
