@@ -16,6 +16,7 @@ from workingset_mcp.gitlog import Blobs, Commit, Committed
 from workingset_mcp.history import Extract, Record
 from workingset_mcp.ignoring import (
     IGNORE_FILE,
+    NOTE_SUFFIXES,
     Rules,
     folders_above,
     rule_from,
@@ -39,7 +40,7 @@ from workingset_mcp.stretches import (
     in_order,
     stretches_of,
 )
-from workingset_mcp.vault import MOST_NOTE_BYTES, NOTE_SUFFIXES, Vault
+from workingset_mcp.vault import MOST_NOTE_BYTES, Vault
 
 _Place = tuple[str, int, int, int]  # date, first line, first character, the one behind the last
 _newest: WeakKeyDictionary[Vault, tuple[object, Record]] = WeakKeyDictionary()

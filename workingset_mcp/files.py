@@ -40,6 +40,24 @@ def fingerprint_of(found: os.stat_result) -> Fingerprint:
     return _made(Fingerprint, fields)
 
 
+def scan(folder: str) -> tuple[list["os.DirEntry[str]"], int | None]:
+    """What a folder holds, and a handle to close behind the last look at it. Raises OSError.
+
+    With the handle the system looks from the folder on, not from the root down; None where a system
+    has no such handles.
+    """
+    if os.scandir not in os.supports_fd:
+        with os.scandir(folder) as entries:
+            return list(entries), None
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with os.scandir(handle) as entries:
+            return list(entries), handle
+    except OSError:
+        os.close(handle)
+        raise
+
+
 def is_link(place: str) -> bool:
     """Whether a path is a link itself; a path the system does not take is none."""
     try:

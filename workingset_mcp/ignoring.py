@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
+NOTE_SUFFIXES = (".md", ".markdown", ".mdx")
 IGNORE_FILE = ".gitignore"
 LEFT_OUT_FOLDERS = frozenset({"node_modules", "venv", "__pycache__", "dist", "build"})
 
@@ -84,6 +85,13 @@ def why_folder_is_out(name: str, path: str, rules: Rules) -> str:
     if name in LEFT_OUT_FOLDERS:
         return "left out by default"
     return "ignored" if rules and is_ignored(f"{path}/", rules) else ""
+
+
+def why_entry_is_odd(name: str, *, is_link: bool) -> str:
+    """Why what is neither a file nor a folder is worth a word; empty when it is not."""
+    if is_link:
+        return "" if name.startswith(".") or name in LEFT_OUT_FOLDERS else "link"
+    return "not a regular file" if name.lower().endswith(NOTE_SUFFIXES) else ""
 
 
 def are_plain(paths: str) -> bool:

@@ -16,12 +16,12 @@ from typing import NamedTuple
 
 from workingset_mcp.errors import NoteNotFound, PathRefused, VaultNotFound
 from workingset_mcp.files import Fingerprint as Fingerprint
-from workingset_mcp.files import fingerprint_of, is_link, open_without_links, other_spelling
+from workingset_mcp.files import fingerprint_of, is_link, open_without_links, other_spelling, scan
 from workingset_mcp.ignoring import (
     CONFLICT_COPY,
     EDITOR_TEMPORARY,
     IGNORE_FILE,
-    LEFT_OUT_FOLDERS,
+    NOTE_SUFFIXES,
     Rule,
     Rules,
     are_plain,
@@ -30,12 +30,12 @@ from workingset_mcp.ignoring import (
     printable,
     rule_from,
     rule_of_file,
+    why_entry_is_odd,
     why_folder_is_out,
     why_note_is_out,
 )
 from workingset_mcp.settings import SETTINGS_FILE, Settings
 
-NOTE_SUFFIXES = (".md", ".markdown", ".mdx")
 MOST_NOTE_BYTES = 64_000_000
 MOST_PATH_CHARACTERS = 4_096
 _LINES_BEHIND = re.compile(r"^(?P<path>.+?):(?P<lines>\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*)$")
@@ -204,31 +204,38 @@ class Vault:
     ) -> list[tuple[str, str, Rules]]:
         """Take the notes of one folder; returns the folders in it that are to be walked."""
         try:
-            with os.scandir(folder) as entries:
-                listed = list(entries)
+            listed, handle = scan(folder)
         except OSError:
             found.left_out.append(LeftOut(prefix or ".", "folder cannot be read"))
             return []
+        try:
+            return self._take_entries(listed, folder, prefix, rules, found)
+        finally:
+            if handle is not None:
+                os.close(handle)
+
+    def _take_entries(
+        self, listed: "list[os.DirEntry[str]]", folder: str, prefix: str, rules: Rules, found: Walk
+    ) -> list[tuple[str, str, Rules]]:
         names = "/".join(["", *[entry.name for entry in listed]])
         rules = self._rules_in(prefix, rules, names)
         base = f"{prefix}/" if prefix else ""
-        inner, notes = [], []
+        checked = rules if rules or not are_plain(f"{prefix}{names}") else None
+        inner = []
         for entry in listed:
             if entry.is_file(follow_symlinks=False):
                 if entry.name.endswith(".md") or entry.name.lower().endswith(NOTE_SUFFIXES):
-                    notes.append(entry)
+                    _take(entry, base, checked, found)
                 continue
             path = base + entry.name
             if entry.is_dir(follow_symlinks=False):
                 reason = why_folder_is_out(entry.name, path, rules)
                 if not reason:
-                    inner.append((entry.path, path, rules))
+                    inner.append((f"{folder}{os.sep}{entry.name}", path, rules))
             else:
-                reason = _why_is_odd(entry)
+                reason = why_entry_is_odd(entry.name, is_link=entry.is_symlink())
             if reason:
                 found.left_out.append(LeftOut(printable(path), reason))
-        all_plain = not rules and are_plain(f"{prefix}{names}")
-        _take(notes, base, None if all_plain else rules, found)
         return inner
 
     def _rules_in(self, prefix: str, rules: Rules, names: str) -> Rules:
@@ -324,27 +331,17 @@ class Vault:
         return path
 
 
-def _why_is_odd(entry: "os.DirEntry[str]") -> str:
-    """Why what is neither a file nor a folder is worth a word; empty when it is not."""
-    if entry.is_symlink():
-        hidden = entry.name.startswith(".") or entry.name in LEFT_OUT_FOLDERS
-        return "" if hidden else "link"
-    return "not a regular file" if entry.name.lower().endswith(NOTE_SUFFIXES) else ""
-
-
-def _take(notes: "list[os.DirEntry[str]]", base: str, rules: Rules | None, found: Walk) -> None:
-    """Note the fingerprints of files of one folder, or why one is left out; no rules: none is."""
-    files = found.files
-    for entry in notes:
-        path = base + entry.name
-        reason = "" if rules is None else why_note_is_out(entry.name, path, rules)
-        if not reason:
-            try:
-                seen = entry.stat(follow_symlinks=False)
-            except OSError:
-                continue  # gone between listing and looking
-            if seen.st_size <= MOST_NOTE_BYTES:
-                files[path] = fingerprint_of(seen)
-                continue
-            reason = f"over {MOST_NOTE_BYTES // 1_000_000} MB"
-        found.left_out.append(LeftOut(printable(path), reason))
+def _take(entry: "os.DirEntry[str]", base: str, rules: Rules | None, found: Walk) -> None:
+    """Note the fingerprint of a file, or why it is left out; no rules: its name is as most are."""
+    path = base + entry.name
+    reason = "" if rules is None else why_note_is_out(entry.name, path, rules)
+    if not reason:
+        try:
+            seen = entry.stat(follow_symlinks=False)
+        except OSError:
+            return  # gone between listing and looking
+        if seen.st_size <= MOST_NOTE_BYTES:
+            found.files[path] = fingerprint_of(seen)
+            return
+        reason = f"over {MOST_NOTE_BYTES // 1_000_000} MB"
+    found.left_out.append(LeftOut(printable(path), reason))
