@@ -662,6 +662,16 @@ def test_of_frequent_words_only_sections_that_hold_two_are_looked_at_where_these
     assert read_answer(workspace.search("crane kiln", budget=24_000)).paths == ["cust/acme/c.md"]
 
 
+def test_in_a_branch_words_are_found_together_however_frequent_they_are_in_others(
+    open_vault: OpenVault,
+) -> None:
+    elsewhere = {"a": "# Kiln\n" * 2_100, "b": "# Crane and harbour\n" * 4_000}
+    here = {"c": "# Crane and harbour", "d": "# Kiln"}
+    workspace = open_vault(vault_of(elsewhere) + vault_of(here, "cust/acme-labs"))
+    answer = read_answer(workspace.search("kiln crane harbour", branch="cust/acme-labs"))
+    assert sorted(answer.paths) == ["cust/acme-labs/c.md", "cust/acme-labs/d.md"]
+
+
 def test_what_is_near_is_suggested_but_not_searched(open_vault: OpenVault) -> None:
     answer = read_answer(open_vault(WORDS).search("importr"))
     assert (answer.passages, answer.runs) == (0, ())

@@ -84,17 +84,19 @@ def find_hits(
 
     Rare words are ORed while few enough rows are scored, common ones only asked in pairs while few
     sections hold both. Where no word is rare, the rarest is asked alone only if pairs are not enough.
+    Within limits few of the sections count, how common a word may be elsewhere.
     """
+    most = math.inf if where else MOST_COMMON_ROWS
     by_rarity = sorted(present, key=lambda w: (w.frequency, w.concept.match))
     alone = sum(rows <= MOST_SCORED_ROWS for rows in accumulate(w.frequency for w in by_rarity))
     terms = [one.concept.match for one in by_rarity[: max(alone, 1)]]
-    if len(by_rarity) > 1 and by_rarity[0].frequency > MOST_COMMON_ROWS:
-        pairs = _pairs(by_rarity, total) or [_both(*by_rarity[:2])]
+    if len(by_rarity) > 1 and by_rarity[0].frequency > most:
+        pairs = _pairs(by_rarity, most * total) or [_both(*by_rarity[:2])]
         hits = snapshot.match(" OR ".join(pairs), MATCHED, where, parameters)
         if len(hits) == MATCHED:
             return hits
     else:
-        pairs = _pairs(by_rarity[len(terms) :], total)
+        pairs = _pairs(by_rarity[len(terms) :], most * total)
     return snapshot.match(" OR ".join([*terms, *pairs]), MATCHED, where, parameters)
 
 
@@ -110,12 +112,12 @@ def hits_of_rare(
     }
 
 
-def _pairs(by_rarity: Sequence[Weighed], total: int) -> list[str]:
-    """What asks for pairs of the first of some words, where both are expected in few sections."""
+def _pairs(by_rarity: Sequence[Weighed], most: float) -> list[str]:
+    """What asks for pairs of the first of some words, whose frequencies multiply to at most `most`."""
     return [
         _both(one, other)
         for one, other in combinations(by_rarity[:_PAIRED], 2)
-        if one.frequency * other.frequency <= MOST_COMMON_ROWS * total
+        if one.frequency * other.frequency <= most
     ]
 
 
