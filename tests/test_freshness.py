@@ -23,7 +23,7 @@ from workingset_mcp.changes import Changes, plan_changes
 from workingset_mcp.errors import BranchNotFound, IndexUnavailable
 from workingset_mcp.files import fingerprint_of
 from workingset_mcp.follower import Follower
-from workingset_mcp.freshness import State
+from workingset_mcp.freshness import BATCH_NOTES, State
 from workingset_mcp.index.rows import Known
 from workingset_mcp.opened import SMALL_VAULT_FILES
 from workingset_mcp.settings import Settings
@@ -582,13 +582,15 @@ def test_a_caller_that_is_gone_is_not_waited_for(
 def test_a_file_that_takes_over_during_a_build_is_built_whole(
     make_vault: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    root = make_vault("".join(f"=== n{number}.md\nnote {number}\n" for number in range(450)))
+    root = make_vault(
+        "".join(f"=== n{number}.md\nnote {number}\n" for number in range(BATCH_NOTES + 50))
+    )
     workspace = Workspace(root, Settings(index_dir=str(tmp_path / "index")))
     try:
         epochs = [workspace.index.data_version()[0]]
 
         def damaged_once(done: int, _: int) -> None:
-            if done == 200 and len(epochs) == 1:
+            if done == BATCH_NOTES and len(epochs) == 1:
                 workspace.freshness.start_anew(epochs[0])
                 workspace.freshness.start_anew(epochs[0])  # another thread that saw the same
                 epochs.append(workspace.index.data_version()[0])

@@ -19,7 +19,7 @@ from workingset_mcp.index.rows import Known, Parsed
 from workingset_mcp.note import parse_note, text_digest, unreadable_note
 from workingset_mcp.vault import Fingerprint, LeftOut, Vault
 
-BATCH_NOTES = 200
+BATCH_NOTES = 400
 FIRST_BUILD_WAIT_SECONDS = 5.0
 
 Progress = Callable[[int, int], None]

@@ -16,7 +16,10 @@ from workingset_mcp.index.rows import (
 )
 
 Row: TypeAlias = tuple[Any, ...]
-_MERGE_SEGMENTS = 4  # of a size, as FTS5 has it
+# How the word index is written once a vault is indexed, as FTS5 has it, and while that is done: in large
+# parts that are left alone. Parts of a size to merge bit by bit, to merge at once; bytes of a part.
+_MERGING = {"automerge": 4, "crisismerge": 16, "hashsize": 1 << 20}
+_BUILDING = {"automerge": 0, "crisismerge": 200, "hashsize": 4 << 20}
 
 
 def already_there(writer: sqlite3.Connection, parsed: Parsed) -> bool:
@@ -58,8 +61,8 @@ def delete_note(writer: sqlite3.Connection, path: str) -> None:
 
 def merge_as_written(writer: sqlite3.Connection, *, on: bool) -> None:
     """Whether the word index is merged bit by bit while notes are written."""
-    segments = _MERGE_SEGMENTS if on else 0
-    writer.execute("INSERT INTO fts(fts, rank) VALUES ('automerge', ?)", (segments,))
+    chosen = _MERGING if on else _BUILDING
+    writer.executemany("INSERT INTO fts(fts, rank) VALUES (?, ?)", chosen.items())
 
 
 def insert_notes(writer: sqlite3.Connection, added: Sequence[Parsed]) -> None:
