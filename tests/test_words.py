@@ -19,56 +19,12 @@ from workingset_mcp.words import (
 
 KINDS = (COMMITMENT_WORDS, SETTLEMENT, AHEAD, STATE, NEXT_TIME)
 PIECES = (
-    *(
-        "will be",
-        "willing",
-        "will",
-        "need to",
-        "needs",
-        "to-do",
-        "action",
-        "actions",
-        "blocked",
-        "->  x",
-    ),
-    *(
-        "-> owner",
-        "(@mira)",
-        "@mira",
-        "priority",
-        "deadline",
-        "deadlines",
-        "we should",
-        "is out",
-        "no",
-    ),
-    *(
-        "longer",
-        "next",
-        "meeting",
-        "time",
-        "next week",
-        "next call",
-        "until",
-        "bis",
-        "ende",
-        "now",
-        "new",
-    ),
-    *(
-        "renewed",
-        "STILL",
-        "Agreed",
-        "beschlossen",
-        "KÜMMERT",
-        "à faire",
-        "次回",
-        "決定",
-        "まで",
-        "現在",
-    ),
-    *(" ", "  ", ".", "-", "_", "(", ")", "*", "\u0130s", "ſtill", "x", "7", "é"),
-)
+    "will be", "willing", "will", "need to", "needs", "to-do", "action", "actions", "blocked",
+    "->  x", "-> owner", "(@mira)", "@mira", "priority", "deadline", "deadlines", "we should",
+    "is out", "no", "longer", "next", "meeting", "time", "next week", "next call", "until", "bis",
+    "ende", "now", "new", "renewed", "STILL", "Agreed", "beschlossen", "KÜMMERT", "à faire", "次回",
+    "決定", "まで", "現在", " ", "  ", ".", "-", "_", "(", ")", "*", "\u0130s", "ſtill", "x", "7", "é",
+)  # fmt: skip
 LINES = st.lists(st.sampled_from(PIECES) | st.characters(), max_size=14).map
 
 

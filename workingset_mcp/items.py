@@ -17,7 +17,7 @@ from workingset_mcp.lines import (
     without_comment,
     without_link_targets,
 )
-from workingset_mcp.markdown import Kind, Outline
+from workingset_mcp.outline import Kind, Outline
 from workingset_mcp.patterns import Patterns, patterns_for
 from workingset_mcp.settings import Settings
 from workingset_mcp.standing import standing_of

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from workingset_mcp.words import by_first_letter
+
 LABEL_KINDS = ("decision", "owner", "due", "blocker", "action", "fact")
 STANDING_KINDS = ("rhythm", "contact", "rule", "lead")
 OPEN_STATES = (" ", "/", "!", "?")
@@ -99,16 +101,15 @@ def any_of(words: Iterable[str]) -> str:
 
     Words with one first letter are tried behind it only: an engine tries all alternatives in turn.
     """
-    endings: dict[str, list[str]] = {}  # first letter -> the rest of words
+    parted = []
     for word in sorted(set(words), key=lambda word: (-len(word), word)):
         first = word[:1].lower() if word[:1].isascii() else word[:1]
-        rest = re.escape(word[1:]).replace(r"\ ", r"[ \t]+")
-        endings.setdefault(first, []).append(rest)
-    if not endings:
+        parted.append((re.escape(first), re.escape(word[1:]).replace(r"\ ", r"[ \t]+")))
+    if not parted:
         return "(?!)"
-    firsts = "".join(map(re.escape, endings))
-    grouped = (f"{re.escape(first)}(?:{'|'.join(rest)})" for first, rest in endings.items())
-    return f"{'' if '' in endings else f'(?=[{firsts}])'}(?:{'|'.join(grouped)})"
+    groups = by_first_letter(parted)
+    hint = "" if "" in groups else f"(?=[{''.join(groups)}])"
+    return f"{hint}(?:{'|'.join(groups.values())})"
 
 
 def plain(word: str) -> str:

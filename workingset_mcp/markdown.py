@@ -13,9 +13,7 @@ from typing import Any
 
 import pyromark
 
-from workingset_mcp.outline import Heading as Heading
-from workingset_mcp.outline import Kind as Kind
-from workingset_mcp.outline import Outline as Outline
+from workingset_mcp.outline import Heading, Kind, Outline
 
 BOLD_LEVEL = 7  # a line that is only bold text stands below every real heading
 

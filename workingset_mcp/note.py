@@ -20,7 +20,8 @@ from workingset_mcp.dates import date_of_path, find_dates, year_of_path, year_on
 from workingset_mcp.front_matter import FrontMatter, read_front_matter
 from workingset_mcp.items import items_of
 from workingset_mcp.lines import Item, folded_lines, without_comment, without_link_targets
-from workingset_mcp.markdown import Heading, Kind, Outline, outline_of
+from workingset_mcp.markdown import outline_of
+from workingset_mcp.outline import Heading, Kind, Outline
 from workingset_mcp.sections import Section, sections_of
 from workingset_mcp.settings import Settings
 from workingset_mcp.statuses import DatedHeadings, StatusBlock, statuses_of

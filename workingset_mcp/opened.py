@@ -193,10 +193,8 @@ class Opened:
                 name for name in names if name.rpartition("/")[2].casefold() == wanted.casefold()
             ]
             for found in (same, last):
-                if len(found) == 1:
-                    return self.branch_named(
-                        found[0], gone_is_fine=gone_is_fine
-                    )  # as on the disk now
+                if len(found) == 1:  # as it is on the disk now
+                    return self.branch_named(found[0], gone_is_fine=gone_is_fine)
             if attempt == 1:
                 self._refresh_all()
         several = same or last

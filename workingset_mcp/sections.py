@@ -5,7 +5,8 @@ from array import array
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from workingset_mcp.markdown import LINE_END, Kind, Outline
+from workingset_mcp.markdown import LINE_END
+from workingset_mcp.outline import Kind, Outline
 
 MOST_SECTION_CHARACTERS = 2_400
 _BREAK = re.compile(r"[ \t]*$|[-*+] |\d{1,9}[.)] |#{1,6} ")

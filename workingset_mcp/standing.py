@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from workingset_mcp.lines import LETTERS, Item, bare_line, without_comment, without_link_targets
-from workingset_mcp.markdown import Kind, Outline
+from workingset_mcp.outline import Kind, Outline
 from workingset_mcp.words import (
     CONTACT,
     FORMER,

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from workingset_mcp.dates import FoundDate, Order, find_dates
 from workingset_mcp.lines import without_link_targets
-from workingset_mcp.markdown import Heading, Outline
+from workingset_mcp.outline import Heading, Outline
 from workingset_mcp.patterns import patterns_for
 from workingset_mcp.settings import Settings
 

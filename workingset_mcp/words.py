@@ -80,13 +80,21 @@ class PhraseKinds:
         return [kind for kind in self._kinds if kind not in missing]
 
 
+def by_first_letter(parted: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Patterns in two parts, put together by their first one: those of a letter stand behind it."""
+    rests: dict[str, list[str]] = {}
+    for first, rest in parted:
+        rests.setdefault(first, []).append(rest)
+    return {first: f"{first}(?:{'|'.join(some)})" for first, some in rests.items()}
+
+
 def _any_phrase(words: str, more: str = "") -> str:
     """A pattern for phrases of which those of one first letter stand together: few are tried."""
-    letters: dict[str, list[str]] = {}
+    parted = []
     for phrase in _alternatives(words):
         first = phrase[0] if phrase[0].isalpha() else ""
-        letters.setdefault(first, []).append(phrase[len(first) :])
-    grouped = "|".join(f"{first}(?:{'|'.join(rest)})" for first, rest in letters.items())
+        parted.append((first, phrase[len(first) :]))
+    grouped = "|".join(by_first_letter(parted).values())
     return rf"\W(?:(?:{grouped})\b|{more})" if more else rf"\W(?:{grouped})\b"
 
 

@@ -70,40 +70,33 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 }
 
 
-@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_what_changes_shows_in_the_next_brief_and_back_in_the_one_after(
-    make_vault: MakeVault, open_vault: OpenVault, change: Callable[[Path], object]
-) -> None:
-    root = make_vault(VAULT)
-    workspace = open_vault(root)
-    first = workspace.brief(ACME)
-    assert workspace.brief(ACME) == first
-    change(root)
-    second = workspace.brief(ACME)
-    fresh = Workspace(root, in_memory=True)
-    try:
+def around(
+    change: Callable[[Path], object], workspace: Workspace, ask: Callable[[Workspace], str]
+) -> tuple[str, str, str]:
+    """An answer before a change, asked twice; behind it; and of a workspace that never saw another."""
+    first = ask(workspace)
+    assert ask(workspace) == first
+    change(workspace.vault.root)
+    second = ask(workspace)
+    with closing(Workspace(workspace.vault.root, in_memory=True)) as fresh:
         fresh.build()
-        assert second == fresh.brief(ACME) != first
-    finally:
-        fresh.close()
+        return first, second, ask(fresh)
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_what_changes_shows_in_the_next_brief(
+    open_vault: OpenVault, change: Callable[[Path], object]
+) -> None:
+    first, second, fresh = around(change, open_vault(VAULT), lambda w: w.brief(ACME))
+    assert second == fresh != first
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_what_changes_shows_in_the_next_overview(
-    make_vault: MakeVault, open_vault: OpenVault, change: Callable[[Path], object]
+    open_vault: OpenVault, change: Callable[[Path], object]
 ) -> None:
-    root = make_vault(VAULT)
-    workspace = open_vault(root)
-    first = workspace.brief()
-    assert workspace.brief() == first
-    change(root)
-    second = workspace.brief()
-    fresh = Workspace(root, in_memory=True)
-    try:
-        fresh.build()
-        assert second == fresh.brief()
-    finally:
-        fresh.close()
+    _, second, fresh = around(change, open_vault(VAULT), lambda w: w.brief())
+    assert second == fresh
 
 
 def test_another_status_shows_in_the_next_overview(

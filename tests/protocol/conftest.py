@@ -1,9 +1,10 @@
 """One real server process for each protocol era, over real pipes, for all tests in this folder."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import NamedTuple
 
+import anyio
 import pytest
 from conftest import program, write_vault
 from mcp.client import Client
@@ -38,10 +39,12 @@ Monday to Sunday, hand-over at ten. Størmer keeps the list.
 MANY = [f"day-{number:03}" for number in range(110)]  # more than two pages, more than is completed
 
 
-class Told(NamedTuple):
+class Told:
     """What a client of either era was told since it connected, in order."""
 
-    messages: list[IncomingMessage]
+    def __init__(self) -> None:
+        self.messages: list[IncomingMessage] = []
+        self._more = anyio.Event()
 
     def updated(self) -> list[str]:
         """The URIs that were said to have changed."""
@@ -54,6 +57,13 @@ class Told(NamedTuple):
     async def hear(self, message: IncomingMessage) -> None:
         """Keep a message: the handler of a client."""
         self.messages.append(message)
+        self._more.set()
+
+    async def until(self, enough: Callable[[], object]) -> None:
+        """Wait until what was told is enough."""
+        while not enough():
+            self._more = anyio.Event()
+            await self._more.wait()
 
 
 class Served(NamedTuple):
@@ -86,7 +96,7 @@ async def served(
     (folder / "vault").mkdir()
     days = "".join(f"=== {name}/index.md\n# {name}\n" for name in MANY)
     vault = write_vault(folder / "vault", NOTES + days)
-    told = Told([])
+    told = Told()
     async with over_stdio(vault, folder, request.param, told) as client:
         assert client.protocol_version == ERAS[request.param]
         yield Served(vault, client, told)

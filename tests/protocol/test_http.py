@@ -24,9 +24,7 @@ from protocol.conftest import ERAS, NOTES, Told
 pytestmark = [
     pytest.mark.anyio,
     pytest.mark.process,
-    pytest.mark.skipif(
-        os.name == "nt", reason="the server is ended by a signal that Windows lacks"
-    ),
+    pytest.mark.skipif(os.name == "nt", reason="Windows lacks the signal that ends the server"),
     pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning"),
 ]
 
@@ -95,7 +93,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 @asynccontextmanager
 async def connected(running: Running, era: str, told: Told | None = None) -> AsyncIterator[Client]:
-    handler = (told or Told([])).hear
+    handler = (told or Told()).hear
     async with httpx2.AsyncClient(headers=BEARER, timeout=httpx2.Timeout(20)) as http:
         transport = streamable_http_client(f"{running.url}/mcp", http_client=http)
         async with Client(transport, mode=era, message_handler=handler) as client:
@@ -174,13 +172,12 @@ async def told_of_a_save(running: Running, client: Client, told: Told, name: str
     note = running.vault / "wiki" / name
     note.write_text("# Saved\n\nA new line.\n", encoding="utf-8")
     with anyio.fail_after(3):
-        while WIKI not in told.updated():  # noqa: ASYNC110  # a handler of the SDK, not ours, is told
-            await anyio.sleep(0.01)
+        await told.until(lambda: WIKI in told.updated())
     assert client.protocol_version in ERAS.values()
 
 
 async def test_a_listener_is_told_of_a_save(running: Running) -> None:
-    told = Told([])
+    told = Told()
     async with connected(running, "auto", told) as client:
         await client.read_resource(WIKI)
         async with client.listen(resource_subscriptions=[WIKI]):
@@ -188,7 +185,7 @@ async def test_a_listener_is_told_of_a_save(running: Running) -> None:
 
 
 async def test_a_subscriber_of_the_older_era_is_told_of_a_save(running: Running) -> None:
-    told = Told([])
+    told = Told()
     async with connected(running, "legacy", told) as client:
         await client.read_resource(WIKI)
         await client.subscribe_resource(WIKI)
@@ -198,7 +195,7 @@ async def test_a_subscriber_of_the_older_era_is_told_of_a_save(running: Running)
 async def test_an_older_client_hears_of_a_new_branch_without_any_subscription(
     running: Running,
 ) -> None:
-    told = Told([])
+    told = Told()
     async with connected(running, "legacy", told) as client:
         await client.read_resource(WIKI)
         resources = client.server_capabilities.resources
@@ -210,8 +207,7 @@ async def test_an_older_client_hears_of_a_new_branch_without_any_subscription(
                 note = running.vault / f"brook-{number}/index.md"
                 note.write_text("# Brook\n", encoding="utf-8")
                 with anyio.move_on_after(1):
-                    while not told.lists_changed():  # noqa: ASYNC110  # a handler of the SDK is told
-                        await anyio.sleep(0.01)
+                    await told.until(told.lists_changed)
                     break
     assert told.updated() == []
 

@@ -129,7 +129,7 @@ async def test_a_new_folder_is_news_of_the_list_and_stands_in_it(served: Served)
 
 
 async def test_a_save_is_no_news_of_the_list(vault: Path, tmp_path: Path) -> None:
-    told = Told([])
+    told = Told()
     async with over_stdio(vault, tmp_path, "auto", told) as client:
         served = Served(vault, client, told)
         async with subscribed(served, WIKI):
@@ -152,7 +152,7 @@ async def test_who_subscribes_to_a_note_is_told_by_the_uri_it_gave(served: Serve
 async def test_an_older_client_hears_of_a_new_branch_without_any_subscription(
     vault: Path, tmp_path: Path
 ) -> None:
-    told = Told([])
+    told = Told()
     async with over_stdio(vault, tmp_path, "legacy", told) as client:
         await client.read_resource(WIKI)
         save(vault / "brook/index.md", "# Brook\n\nA new folder.\n")
@@ -170,7 +170,7 @@ async def test_the_list_may_change_says_the_server_in_both_eras(served: Served) 
 async def test_a_damaged_index_ends_neither_the_server_nor_the_word(
     vault: Path, tmp_path: Path, era: str
 ) -> None:
-    told = Told([])
+    told = Told()
     async with over_stdio(vault, tmp_path, era, told) as client:
         async with subscribed(Served(vault, client, told), WIKI):
             for file in (tmp_path / "index").rglob("*.sqlite*"):

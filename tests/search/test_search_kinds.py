@@ -6,6 +6,7 @@ neighbours of a branch, dates, sizes.
 """
 
 import re
+from typing import Any
 
 import pytest
 from conftest import OpenVault, exact_tokens
@@ -15,16 +16,15 @@ from workingset_mcp.errors import ArgumentError
 from workingset_mcp.workspace import Workspace
 
 
-def found(workspace: Workspace, query: str, **limits: str) -> list[str]:
+def found(workspace: Workspace, query: str, **limits: Any) -> list[str]:
     """Names of the notes that a search shows, best first, without folder and ending."""
-    paths = read_answer(workspace.search(query, **limits)).paths  # type: ignore[arg-type]  # by name
+    paths = read_answer(workspace.search(query, **limits)).paths
     return [path.rpartition("/")[2].removesuffix(".md") for path in paths]
 
 
-def notices(workspace: Workspace, query: str, **limits: object) -> str:
+def notices(workspace: Workspace, query: str, **limits: Any) -> str:
     """What a search says above its passages."""
-    answer = workspace.search(query, **limits)  # type: ignore[arg-type]  # by name
-    return "\n".join(read_answer(answer).notices)
+    return "\n".join(read_answer(workspace.search(query, **limits)).notices)
 
 
 def vault_of(notes: dict[str, str], branch: str = "cust/acme") -> str:
@@ -696,8 +696,10 @@ def test_a_word_that_notes_of_other_dates_hold_is_not_said_to_be_in_none(
     open_vault: OpenVault,
 ) -> None:
     workspace = open_vault("=== cust/acme/2026-03-01.md\n# A\n\nThe gondola.\n")
-    for limits in ({"since": "2026-04-01"}, {"until": "2026-01-31"}):
-        text = workspace.search("gondola", **limits)  # type: ignore[arg-type]  # by name
+    for text in (
+        workspace.search("gondola", since="2026-04-01"),
+        workspace.search("gondola", until="2026-01-31"),
+    ):
         assert read_answer(text).passages == 0
         assert "not in any note: gondola" not in text
     within = workspace.search("gondola", branch="cust/acme", since="2026-04-01")
@@ -732,9 +734,9 @@ def test_words_of_also_are_never_called_absent(open_vault: OpenVault) -> None:
     ],
 )
 def test_where_nothing_matches_a_plain_sentence_says_what_was_searched(
-    open_vault: OpenVault, query: str, limits: dict[str, str], sentence: str
+    open_vault: OpenVault, query: str, limits: dict[str, Any], sentence: str
 ) -> None:
-    text = open_vault(WORDS).search(query, **limits)  # type: ignore[arg-type]  # by name
+    text = open_vault(WORDS).search(query, **limits)
     answer = read_answer(text)
     assert (answer.passages, answer.runs) == (0, ())
     assert sentence in answer.notices

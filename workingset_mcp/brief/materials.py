@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 from workingset_mcp.index.rows import ItemRow, NoteRow, StatusRow
 from workingset_mcp.lines import Item
-from workingset_mcp.markdown import Outline
+from workingset_mcp.outline import Outline
 
 Lines = Callable[[NoteRow, int, int], list[str]]
+StandingRow = tuple[int, int, str, str]  # of an undated note: its id, line, kind, text
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +28,7 @@ class Branch:
     today: date
     notes: Sequence[NoteRow]
     items: Sequence[ItemRow]  # tasks and labelled lines
-    standing: Callable[
-        [], Sequence[tuple[int, int, str, str]]
-    ]  # of undated notes: id, line, kind, text
+    standing: Callable[[], Sequence[StandingRow]]
     statuses: Sequence[StatusRow]
     topics: Callable[[Sequence[int]], Mapping[int, Sequence[tuple[str, int]]]]  # headings of notes
     tokens: Mapping[int, int]

@@ -12,7 +12,8 @@ from workingset_mcp.answer import marked_line, quoted_block
 from workingset_mcp.brief.materials import Materials, ToldLine, ToldUnit
 from workingset_mcp.brief.telling import ONLY_LINK, telling_lines
 from workingset_mcp.budget import count_tokens, least_tokens
-from workingset_mcp.markdown import Kind, Outline, outline_of
+from workingset_mcp.markdown import outline_of
+from workingset_mcp.outline import Kind, Outline
 
 MOST_UNITS = 6
 LEAST_UNIT_CHARACTERS = 40

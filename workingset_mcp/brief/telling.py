@@ -12,8 +12,8 @@ from workingset_mcp.brief.extract import MOST_REPEATS
 from workingset_mcp.brief.materials import Materials, NewUnit, ToldLine
 from workingset_mcp.dates import find_dates
 from workingset_mcp.lines import bare_line, without_link_targets
-from workingset_mcp.markdown import Heading, Kind, Outline
 from workingset_mcp.note import line_digests
+from workingset_mcp.outline import Heading, Kind, Outline
 from workingset_mcp.words import (
     AHEAD,
     COMMITMENT,

@@ -5,7 +5,7 @@ from datetime import date
 from hashlib import blake2b
 from typing import Protocol
 
-from workingset_mcp.brief.materials import Branch
+from workingset_mcp.brief.materials import Branch, StandingRow
 from workingset_mcp.brief.overview import BranchLine
 from workingset_mcp.counting import tokens_of
 from workingset_mcp.index import Index, Snapshot
@@ -60,8 +60,8 @@ def branch_view(
     )
 
 
-def _standing(snapshot: Snapshot, branch: str) -> list[tuple[int, int, str, str]]:
-    """Standing lines of undated notes of a branch: note, line, kind, text."""
+def _standing(snapshot: Snapshot, branch: str) -> list[StandingRow]:
+    """Standing lines of undated notes of a branch."""
     rows = snapshot.select(_STANDING, (branch, *map(ITEM_KINDS.index, STANDING_KINDS)))
     return [(note_id, line, ITEM_KINDS[kind], text) for note_id, line, kind, text in rows]
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from workingset_mcp.check.reading import Finding, Reading, said
 from workingset_mcp.index.rows import ItemRow
 from workingset_mcp.lines import DONE_STATES, OPEN_STATES
-from workingset_mcp.markdown import Kind
+from workingset_mcp.outline import Kind
 from workingset_mcp.workspace import Workspace
 
 _PEOPLE = (

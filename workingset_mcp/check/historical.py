@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from workingset_mcp.dates import find_dates
 from workingset_mcp.lines import LIST_MARK
-from workingset_mcp.markdown import Kind, Outline
+from workingset_mcp.outline import Kind, Outline
 
 _DONE_BOX = re.compile(r"^[ \t>]*(?:[-*+]|\d+[.)])[ \t]+\[[xX]\]")
 # Names, addresses and what somebody else said; a line of contents names what it leads to.

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 from workingset_mcp.check.reading import Finding, Reading
 from workingset_mcp.ignoring import NOTE_SUFFIXES
-from workingset_mcp.markdown import Kind
+from workingset_mcp.outline import Kind
 from workingset_mcp.workspace import Workspace
 
 _CODE_SPAN = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")

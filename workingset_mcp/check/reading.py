@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from workingset_mcp.brief import Materials
 from workingset_mcp.index.rows import ItemRow, NoteRow
-from workingset_mcp.markdown import Outline, outline_of
+from workingset_mcp.markdown import outline_of
+from workingset_mcp.outline import Outline
 from workingset_mcp.workspace import Workspace
 
 _EMPHASIS = re.compile(r"[*`~]|(?<!\w)_+|_+(?!\w)")

@@ -1,4 +1,4 @@
-"""What `status` says: the state of the index beside the disk, and the date order a vault suggests.
+"""What `status` says: the facts of a workspace, and the date order that a vault suggests.
 
 Only looks: nothing is indexed by asking. Not here: how it is printed (`upkeep`).
 """

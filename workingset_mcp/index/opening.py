@@ -10,6 +10,7 @@ from pathlib import Path
 
 from workingset_mcp.index.failures import is_busy
 from workingset_mcp.index.location import SCHEMA, SCHEMA_VERSION
+from workingset_mcp.index.writing import merge_as_written
 
 BUSY_SECONDS = 30.0
 _WRITER_CACHE_KILOBYTES = 16_000
@@ -49,6 +50,7 @@ def ensure_schema(connection: sqlite3.Connection) -> None:
                 if statement.strip():
                     connection.execute(statement)
             connection.execute("INSERT INTO meta VALUES ('schema', ?)", (SCHEMA_VERSION,))
+            merge_as_written(connection, on=False)
         connection.execute("COMMIT")
     except BaseException:
         with suppress(sqlite3.Error):

@@ -77,5 +77,3 @@ CREATE VIRTUAL TABLE fts USING fts5 (
     content = '', tokenize = 'porter unicode61 remove_diacritics 2'
 );
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab (fts, row);
--- Nothing is merged while an index is first built: it is merged once, behind that (`merge_as_written`).
-INSERT INTO fts(fts, rank) VALUES ('automerge', 0), ('crisismerge', 200), ('hashsize', 4194304);

@@ -62,6 +62,7 @@ def weigh(
     concept: Concept, total: int, snapshot: Snapshot, stemmer: Stemmer, where: str,
     parameters: Sequence[Any],
 ) -> Weighed:  # fmt: skip
+    """A concept with its frequency in the vault; none where it does not stand within the limits."""
     stems = (
         tuple(stemmer.stem(word) for word in concept.words)
         if concept.kind != "cjk"

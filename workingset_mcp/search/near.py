@@ -57,7 +57,7 @@ def _best_section(
 
 def _first_notes(snapshot: Snapshot, where: str, parameters: Sequence[Any]) -> Iterator[str]:
     """Notes by path, with their paths: what is in many sections is in one of the first."""
-    sql = f"SELECT n.id, n.path FROM note n WHERE n.kind != 'brief' {where} ORDER BY n.path LIMIT ?"  # noqa: S608  # fixed
+    sql = f"SELECT n.id, n.path FROM note n WHERE n.kind != 'brief' {where} ORDER BY n.path LIMIT ?"  # noqa: S608  # `where` is ours
     for note_id, path in snapshot.select(sql, (*parameters, _MOST_NOTES)):
         yield path
         yield snapshot.text(note_id)

@@ -61,21 +61,23 @@ def rank(query: Query, snapshot: Snapshot, stemmer: Stemmer, limits: Filter) -> 
     missing = [
         w.concept for w in weighed if not w.frequency and w.concept.kind == "word" and w.concept.own
     ][:MOST_ABSENT]
-    absent = [
-        (one.text, nearest_words(one.words[0], snapshot, stemmer, where, parameters))
-        for one in missing
-    ]
-    absent += [
-        (word, ())
-        for word in query.cjk_words
-        if not snapshot.holds(cjk_match(word), where, parameters)
-    ]
+    absent: tuple[tuple[str, tuple[str, ...]], ...] = (
+        *(
+            (one.text, nearest_words(one.words[0], snapshot, stemmer, where, parameters))
+            for one in missing
+        ),
+        *(
+            (word, ())
+            for word in query.cjk_words
+            if not snapshot.holds(cjk_match(word), where, parameters)
+        ),
+    )
     if not present:
-        return Ranking((), tuple(weighed), tuple(absent), weak=False, matched_notes=0)
+        return Ranking((), tuple(weighed), absent, weak=False, matched_notes=0)
     where, parameters = limits.where()
     hits = find_hits(present, total, snapshot, where, parameters)
     if not hits:
-        return Ranking((), tuple(weighed), tuple(absent), weak=False, matched_notes=0)
+        return Ranking((), tuple(weighed), absent, weak=False, matched_notes=0)
     best = hits[0].score or 1.0
     of_note: dict[int, float] = {}
     for hit in hits:
@@ -92,9 +94,7 @@ def rank(query: Query, snapshot: Snapshot, stemmer: Stemmer, limits: Filter) -> 
         base = hit.score / best + 0.35 * of_note[hit.note_id]
         ranked.append(_rerank(base, sections[hit.section_id], notes[hit.note_id], asked))
     ranked.sort(key=lambda r: (-r.score, r.note.path, r.section.first_line, r.section.ordinal))
-    return Ranking(
-        tuple(ranked), tuple(weighed), tuple(absent), _is_weak(ranked, weighed), len(of_note)
-    )
+    return Ranking(tuple(ranked), tuple(weighed), absent, _is_weak(ranked, weighed), len(of_note))
 
 
 class _Asked(NamedTuple):
