@@ -125,6 +125,15 @@ def test_an_answer_is_the_same_when_its_body_was_counted_before(above: str, text
     )  # fmt: skip
 
 
+def test_a_body_counted_by_its_parts_is_counted_whole_where_that_is_not_exact() -> None:
+    parts = [f"x{' ' * 2_500}x\n", *["one two three\n"] * 100]
+    made = put_together(
+        "a", "".join(parts), budget=900, state="index current",
+        body_tokens=sum(map(count_tokens, parts)),
+    )  # fmt: skip
+    assert made.tokens == count_tokens(made.text)
+
+
 def test_a_lone_surrogate_is_counted_and_does_not_raise() -> None:
     assert count_tokens("a\ud800b") > 0
 

@@ -8,7 +8,15 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from workingset_mcp.budget import MOST_BUDGET, Counted, count_tokens, estimate_tokens, fits, priced
+from workingset_mcp.budget import (
+    MOST_BUDGET,
+    Counted,
+    count_tokens,
+    estimate_tokens,
+    fits,
+    is_counted_exactly,
+    priced,
+)
 from workingset_mcp.errors import ArgumentError
 
 
@@ -71,8 +79,9 @@ def put_together(
     tokens, before = body_tokens or estimate_tokens(above + body), ""
 
     def counted_with(first: str) -> int:
-        if body_tokens is None:
-            return count_tokens(first + above + body)
+        whole = first + above + body
+        if body_tokens is None or not is_counted_exactly(whole):
+            return count_tokens(whole)
         return count_tokens(first + above) + body_tokens
 
     for _ in range(4):

@@ -47,14 +47,19 @@ def count_tokens(text: str) -> int:
     if len(text) <= _SHORT_CHARACTERS:
         return _count_short(text)
     encoder = _encoder()
-    slow = len(text) > _SLOW_FROM_CHARACTERS and _SLOW.search(text)
-    if not slow and not (len(text) >= _PATHOLOGICAL_CHARACTERS and _PATHOLOGICAL.search(text)):
+    if is_counted_exactly(text):
         return len(encoder.encode_ordinary(text))
     total = 0
     for start in range(0, len(text), _PIECE_CHARACTERS):
         piece = text[start : start + _PIECE_CHARACTERS]
         total += len(encoder.encode_ordinary(piece)) + 1
     return total
+
+
+def is_counted_exactly(text: str) -> bool:
+    """Whether no line is pathological: such a text is counted in pieces, a little above its cost."""
+    slow = len(text) > _SLOW_FROM_CHARACTERS and _SLOW.search(text)
+    return not slow and not (len(text) >= _PATHOLOGICAL_CHARACTERS and _PATHOLOGICAL.search(text))
 
 
 @lru_cache(maxsize=4_096)
