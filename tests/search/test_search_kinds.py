@@ -639,7 +639,7 @@ def test_a_word_of_very_many_sections_is_near_as_it_stands_in_a_note_or_its_path
     open_vault: OpenVault,
 ) -> None:
     many = "# Changed approval\n" * 1_200
-    workspace = open_vault(vault_of({"a": "# Exchanged", "b": many}))
+    workspace = open_vault(vault_of({"a": "# Exchanges", "b": many}))
     assert absent_line(workspace, "chagned") == "not in any note: chagned · nearest: changed"
     assert absent_line(workspace, "custt") == "not in any note: custt · nearest: cust"
 

@@ -4,11 +4,12 @@ What is looked at is bounded, and depends on what the notes say alone. Not here:
 absent (`rank`).
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from workingset_mcp.index import Snapshot, Stemmer
-from workingset_mcp.search.query import fold, words_of
+from workingset_mcp.search.query import LETTER, fold
 
 MOST_NEAR = 3
 LIKENESS = 0.86
@@ -64,10 +65,12 @@ def _first_notes(snapshot: Snapshot, where: str, parameters: Sequence[Any]) -> I
 
 
 def _as_written(stem: str, texts: Iterator[str], stemmer: Stemmer) -> str:
+    begin = stem[:3]
+    words = re.compile(rf"{begin}(?<!{LETTER}{begin}){LETTER}*")
     for text in map(fold, texts):
         if stem[:-1] not in text:  # `company` is kept as `compani`
             continue
-        for word in words_of(text):
-            if word.startswith(stem[:3]) and stemmer.stem(word) == stem:
-                return word
+        for word in words.finditer(text):
+            if stemmer.stem(word[0]) == stem:
+                return word[0]
     return ""

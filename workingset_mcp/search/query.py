@@ -22,7 +22,8 @@ MOST_QUERY_CHARACTERS = 10_000
 _CJK_FUNCTION = frozenset(
     "的了是在吗呢和与什么哪谁这那个多少如何怎はがをにのでとへもやかってしいなられるたすま를을가이은는에의로과와도"
 )
-_WORD = re.compile(r"[^\W_]+")
+LETTER = r"[^\W_]"  # of words as the index splits them (not CJK)
+_WORD = re.compile(f"{LETTER}+")
 _SPACE = re.compile(r"\s+")
 _OUTER = " \t\"“”„«»‹›「」『』（）()[]{}<>,;:!?¿¡…*~`|=^'’‘.。、，！？；：-–—/\\&_"
 _CLITIC = re.compile(r"['’](?:s|ll|re|ve|d|m)$", re.IGNORECASE)
