@@ -16,7 +16,6 @@ from typing import Any
 
 from serving import Bench, Figures
 
-from workingset_mcp.budget import load_table
 from workingset_mcp.settings import Settings
 from workingset_mcp.workspace import Workspace
 
@@ -67,7 +66,6 @@ def _profiled(bench: Bench, ask: Callable[[Workspace, str], str], asked: list[st
 def _opened(bench: Bench) -> Iterator[Workspace]:
     with closing(Workspace(bench.vault, Settings(index_dir=str(bench.index_dir)))) as workspace:
         workspace.build()
-        load_table()
         yield workspace
 
 

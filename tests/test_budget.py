@@ -2,26 +2,27 @@
 
 import hashlib
 import math
+import subprocess
+import sys
 import time
 from base64 import b64encode
 from pathlib import Path
 
 import pytest
 import tiktoken
-from hypothesis import given
+from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from workingset_mcp import o200k
 from workingset_mcp.answer import put_together
 from workingset_mcp.budget import (
     Counted,
-    _ranks,
     count_tokens,
     cut_to_tokens,
     estimate_tokens,
     fits,
     least_tokens,
-    load_table,
     priced,
     take_lines,
 )
@@ -32,7 +33,7 @@ TABLE_SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d
 
 def published_table() -> bytes:
     """The table as it was published: a token in base64 and its rank a line."""
-    in_order = sorted(_ranks().items(), key=lambda each: each[1])
+    in_order = sorted(o200k.published_ranks().items(), key=lambda each: each[1])
     lines = (b"%s %d\n" % (b64encode(token), rank) for token, rank in in_order)
     return b"".join(lines)
 
@@ -81,27 +82,98 @@ EXACT = [
 ]
 
 
+@pytest.fixture(params=["looked up", "encoded"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Counting with the table alone, or as once the encoder is loaded."""
+    way = str(request.param)
+    o200k.encoder()
+    if way == "looked up":
+        monkeypatch.setattr(o200k, "encoder_is_loaded", lambda: False)
+    return way
+
+
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("text", EXACT, ids=lambda text: f"{len(text)} {ascii(text)[:30]}")
 def test_a_count_is_exact(reference: tiktoken.Encoding, text: str) -> None:
-    assert count_tokens(text) == len(reference.encode_ordinary(text))
+    assert o200k.count(text) == len(reference.encode_ordinary(text))
 
 
 PARTS = st.sampled_from(
     [
         *(" ", "  ", "\n", "\r\n", "\t", "\u00a0", "\u3000", "\u2028", "'s", "'LL", "/", "//"),
         *("a", "Ab", "ABC", "é", "e\u0301", "漢字", "🚦", "İ", "ß", "ǅ", "ʰ", "12", "12345"),
-        *("...", "—", "_", "<|endoftext|>"),
+        *(
+            "...",
+            "—",
+            "_",
+            "<|endoftext|>",
+            "ſ",
+            "'ſ",
+            "ÄÖÜ",
+            "Ж",
+            "ж",
+            "Ω",
+            "½",
+            "\x1c",
+            "⚠\ufe0f",
+        ),
     ]
 )
+TEXTS_OF_ALL_KINDS = st.lists(PARTS | st.characters(), max_size=40).map("".join)
+USUAL_TEXTS = st.lists(
+    PARTS | st.sampled_from([chr(code) for block in o200k._BLOCKS for code in block]), max_size=40
+).map("".join)
 
 
-@given(text=st.lists(PARTS | st.characters(), max_size=40).map("".join))
-@hypothesis_settings(max_examples=300)
-def test_any_text_is_counted_exactly(reference: tiktoken.Encoding, text: str) -> None:
-    assert count_tokens(text) == len(reference.encode_ordinary(text))
+@pytest.mark.parametrize("way", ["looked up", "encoded"], indirect=True)
+@given(text=TEXTS_OF_ALL_KINDS | USUAL_TEXTS)
+@hypothesis_settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_text_is_counted_exactly(reference: tiktoken.Encoding, way: str, text: str) -> None:
+    assert o200k.count(text) == len(reference.encode_ordinary(text)), way
 
 
-@given(text=st.lists(PARTS | st.characters(), max_size=40).map("".join))
+@pytest.mark.parametrize("way", ["looked up"], indirect=True)
+@pytest.mark.parametrize("block", o200k._BLOCKS, ids=lambda block: f"{block[0]:x}")
+def test_every_usual_character_is_counted_exactly(
+    reference: tiktoken.Encoding, way: str, block: range
+) -> None:
+    for sign in map(chr, block):
+        text = f"a{sign}b A{sign} {sign}{sign}'s 1{sign}2\n{sign} é{sign}É{sign}"
+        assert o200k.count(text) == len(reference.encode_ordinary(text)), (way, sign)
+
+
+def test_long_text_and_unusual_letters_load_the_encoder() -> None:
+    code = """if True:
+        from workingset_mcp.budget import count_tokens
+        from workingset_mcp.o200k import encoder_is_loaded
+        seen = []
+        for text in [TEXTS]:
+            count_tokens(text)
+            seen.append(encoder_is_loaded())
+        print(seen)
+    """
+    usual = ['"Größe — 1. Ж→Ω 🚦 ⚠\ufe0f " * 500', '"word " * 30_000']
+    assert printed(code.replace("TEXTS", ", ".join(usual))) == "[False, False]"
+    assert printed(code.replace("TEXTS", '"設定"')) == "[True]"
+    assert printed(code.replace("TEXTS", '"word " * 60_000')) == "[True]"
+
+
+def printed(code: str) -> str:
+    """What a new process prints."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def test_more_pieces_than_are_kept_are_counted_exactly(reference: tiktoken.Encoding) -> None:
+    text = " ".join(f"w{number:x}q" for number in range(20_000))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(o200k, "encoder_is_loaded", lambda: False)
+        patch.setattr(o200k, "_MOST_KEPT", 100)
+        assert o200k.count(text) == len(reference.encode_ordinary(text))
+    assert len(o200k._tokens_of) <= 100
+
+
+@given(text=TEXTS_OF_ALL_KINDS)
 def test_a_line_costs_no_less_than_its_least(text: str) -> None:
     assert least_tokens(text) <= count_tokens(text)
 
@@ -114,7 +186,7 @@ def test_every_word_of_a_line_costs_a_token_at_least() -> None:
 
 @given(
     above=st.lists(PARTS | st.characters(), max_size=20).map("".join),
-    text=st.lists(PARTS | st.characters(), max_size=40).map("".join),
+    text=TEXTS_OF_ALL_KINDS,
 )
 def test_an_answer_is_the_same_when_its_body_was_counted_before(above: str, text: str) -> None:
     body = f"---\n{text}"
@@ -196,7 +268,7 @@ LARGE = {
 
 @pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in LARGE.items()])
 def test_a_million_characters_are_counted_in_a_second(text: str) -> None:
-    count_tokens("the table is loaded")
+    o200k.encoder()
     started = time.process_time()  # of this process alone, whatever else the machine does
     tokens = count_tokens(text)
     seconds = time.process_time() - started
@@ -204,12 +276,8 @@ def test_a_million_characters_are_counted_in_a_second(text: str) -> None:
     assert seconds < max(0.2, len(text) / 1_000_000)
 
 
-def test_a_loaded_table_is_not_loaded_again() -> None:
-    load_table()
-    started = time.process_time()
-    load_table()
-    assert count_tokens("Hello, world!") == 4
-    assert time.process_time() - started < 0.02
+def test_a_loaded_encoder_is_not_loaded_again() -> None:
+    assert o200k.encoder() is o200k.encoder()
 
 
 # -- taking what fits ------------------------------------------------------------------------------

@@ -7,8 +7,8 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
-import tiktoken
 from click.testing import CliRunner
+from conftest import exact_tokens
 from inline_snapshot import external_file
 from mcp.client import Client
 from mcp.client.client import ConnectMode
@@ -56,18 +56,7 @@ async def refusal_of(client: Client, tool: str, **arguments: object) -> str:
     return str(getattr(result.content[0], "text", ""))
 
 
-def independent_count(text: str, encoding: tiktoken.Encoding) -> int:
-    return len(encoding.encode_ordinary(text))
-
-
-@pytest.fixture(scope="module")
-def encoding() -> tiktoken.Encoding:
-    from workingset_mcp.budget import _load
-
-    return _load()
-
-
-async def test_every_answer_keeps_its_budget(client: Client, encoding: tiktoken.Encoding) -> None:
+async def test_every_answer_keeps_its_budget(client: Client) -> None:
     for budget in (400, 1_000, 2_000, 8_000):
         for branch in (
             "cust/acme",
@@ -78,9 +67,9 @@ async def test_every_answer_keeps_its_budget(client: Client, encoding: tiktoken.
             ".",
         ):
             text = await text_of(client, "get_brief", branch=branch, budget=budget)
-            assert independent_count(text, encoding) <= budget, (branch, budget)
+            assert exact_tokens(text) <= budget, (branch, budget)
         text = await text_of(client, "get_brief", budget=budget)
-        assert independent_count(text, encoding) <= budget
+        assert exact_tokens(text) <= budget
     for budget in (200, 400, 1_000, 2_000, 8_000):
         for tool, arguments in (
             ("search_notes", {"query": "When is the workshop and who attends?"}),
@@ -88,16 +77,14 @@ async def test_every_answer_keeps_its_budget(client: Client, encoding: tiktoken.
             ("query_full_context", {"branch": "cust/acme"}),
         ):
             text = await text_of(client, tool, budget=budget, **arguments)
-            assert independent_count(text, encoding) <= budget, (tool, budget)
+            assert exact_tokens(text) <= budget, (tool, budget)
 
 
-async def test_the_header_states_the_exact_cost(
-    client: Client, encoding: tiktoken.Encoding
-) -> None:
+async def test_the_header_states_the_exact_cost(client: Client) -> None:
     text = await text_of(client, "get_brief", branch="acme")
     stated = re.search(r" · ([\d,]+)/8,000 tokens · index current$", text.partition("\n")[0])
     assert stated
-    assert int(stated[1].replace(",", "")) == independent_count(text, encoding)
+    assert int(stated[1].replace(",", "")) == exact_tokens(text)
 
 
 async def test_an_unchanged_vault_gives_identical_bytes(client: Client) -> None:
@@ -249,13 +236,10 @@ async def test_the_advertised_surface(client: Client) -> None:
     assert shown == external_file("snapshots/tools.json")
 
 
-async def test_the_advertised_surface_is_small(client: Client, encoding: tiktoken.Encoding) -> None:
+async def test_the_advertised_surface_is_small(client: Client) -> None:
     tools = (await client.list_tools()).tools
     assert (
-        sum(
-            independent_count(t.model_dump_json(by_alias=True, exclude_none=True), encoding)
-            for t in tools
-        )
+        sum(exact_tokens(t.model_dump_json(by_alias=True, exclude_none=True)) for t in tools)
         < 1_500
     )
     assert all(len(tool.description or "") < 1_000 for tool in tools)

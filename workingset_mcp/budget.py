@@ -1,35 +1,20 @@
-"""Tokens: exact counts with the o200k_base table that the package carries, and taking what fits.
+"""Tokens as budgets see them: counts that no text makes slow or too low, and taking what fits.
 
-Nothing is ever downloaded. The table is loaded once, by `load_table` or the first count (about
-0.2 s). Not here: what a brief or a search puts first.
+Not here: the table behind the counts (`o200k`), what a brief or a search puts first.
 """
 
 import math
 import re
-import struct
-import threading
 from collections.abc import Sequence
-from functools import cache, lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from functools import lru_cache
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from tiktoken import Encoding
+from workingset_mcp import o200k
 
 LEAST_BUDGET = 200
 LEAST_BRIEF_BUDGET = 400
 MOST_BUDGET = 24_000
 
-_PATTERN = "|".join(
-    [
-        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
-        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
-        r"\p{N}{1,3}",
-        r" ?[^\s\p{L}\p{N}]+[\r\n/]*",
-        r"\s*[\r\n]+",
-        r"\s+(?!\S)",
-        r"\s+",
-    ]
-)
 # The encoder's regex engine overflows on a run of about a million blanks and slows down on endless
 # words: such text is counted in pieces, each a little dearer than its exact count.
 _PATHOLOGICAL = re.compile(r"(?:^|(?<=\S))\s{2000}|(?:^|(?<=\s))\S{4000}")
@@ -39,20 +24,18 @@ _SLOW_FROM_CHARACTERS = 20_000
 _PIECE_CHARACTERS = 200
 _SHORT_CHARACTERS = 300
 _LONGEST_TOKEN = 130  # characters
-_load_lock = threading.Lock()
 
 
 def count_tokens(text: str) -> int:
     """Tokens of the text in o200k_base: exact, or a little above for pathological lines."""
     if len(text) <= _SHORT_CHARACTERS:
         return _count_short(text)
-    encoder = _encoder()
     if is_counted_exactly(text):
-        return len(encoder.encode_ordinary(text))
+        return o200k.count(text)
     total = 0
     for start in range(0, len(text), _PIECE_CHARACTERS):
         piece = text[start : start + _PIECE_CHARACTERS]
-        total += len(encoder.encode_ordinary(piece)) + 1
+        total += o200k.count(piece) + 1
     return total
 
 
@@ -65,7 +48,7 @@ def is_counted_exactly(text: str) -> bool:
 @lru_cache(maxsize=4_096)
 def _count_short(text: str) -> int:
     """Tokens of a line: the same lines are counted each time that an answer is fitted."""
-    return len(_encoder().encode_ordinary(text)) if text else 0
+    return o200k.count(text)
 
 
 def least_tokens(line: str) -> int:
@@ -125,44 +108,3 @@ def fits(made: Counted, budget_tokens: int, max_bytes: int | None, margin: float
 def priced(tokens: int, margin: float) -> int:
     """Tokens as a budget sees them: times the margin for models that count more than o200k_base."""
     return math.ceil(tokens * margin)
-
-
-def load_table() -> None:
-    """Load the table now: a server does, before what it would otherwise grow around."""
-    _encoder()
-
-
-def _encoder() -> "Encoding":
-    with _load_lock:
-        return _load()
-
-
-@cache
-def _load() -> "Encoding":
-    from tiktoken import Encoding  # on first use, for commands that never count: 0.1 s
-
-    ranks = _ranks()
-    made = Encoding(name="o200k_base", pat_str=_PATTERN, mergeable_ranks=ranks, special_tokens={})
-    ranks.clear()  # it counts with a copy of its own: 25 MB
-    return made
-
-
-def _ranks() -> dict[bytes, int]:
-    """The published table, from a file made for quick reading: numbers are little-endian.
-
-    How many lengths of tokens there are (two bytes); each length (two) with how many tokens have it
-    (four), shortest first; the rank of each token (four); the tokens themselves, in the same order.
-    """
-    from importlib.resources import files  # as above
-
-    table = files("workingset_mcp").joinpath("data/o200k_base.ranks").read_bytes()
-    at = 2 + 6 * int.from_bytes(table[:2], "little")
-    lengths = list(struct.iter_unpack("<HI", table[2:at]))
-    ranks = struct.unpack_from(f"<{sum(number for _, number in lengths)}I", table, at)
-    at += 4 * len(ranks)
-    tokens: list[bytes] = []
-    for length, number in lengths:
-        same = table[at : at + length * number]
-        tokens += [token for (token,) in struct.iter_unpack(f"{length}s", same)]
-        at += length * number
-    return dict(zip(tokens, ranks, strict=True))

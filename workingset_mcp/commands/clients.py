@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from workingset_mcp.budget import load_table
 from workingset_mcp.commands.shared import opened, vault_options
 from workingset_mcp.settings import settings_home
 from workingset_mcp.vault import Vault
@@ -38,7 +37,6 @@ def serve(
     here = settings_home(Path.cwd()).resolve()
     if vault is None and here in (Path.home().resolve(), Path(here.anchor)):
         raise click.UsageError("Give the folder of notes: --vault PATH (not a whole home folder).")
-    load_table()  # first, and in this thread: the SDK takes the memory that loading gives back, 15 MB
     with opened(vault, index_dir, build=False, max_answer_bytes=max_answer_bytes) as workspace:
         if address:
             from workingset_mcp.http import read_token, serve_http  # imports mcp

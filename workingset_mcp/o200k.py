@@ -1,0 +1,207 @@
+"""How many tokens of o200k_base a text costs, exactly, with the table that the package carries.
+
+Two ways to one number. Words are looked up in the table as it lies: nothing to load, quick for text
+in Latin, Greek or Cyrillic letters. tiktoken's encoder counts any text, and much text faster, but
+takes 0.2 s and 40 MB to load. Nothing is ever downloaded. Not here: budgets (`budget`).
+"""
+
+import re
+import struct
+import threading
+from bisect import bisect_left
+from collections import defaultdict
+from functools import cache, lru_cache
+from itertools import groupby, pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+from unicodedata import category
+
+if TYPE_CHECKING:
+    from tiktoken import Encoding
+
+# How a text is split: tokens never reach over two pieces.
+_PATTERN = "|".join(
+    [
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+        r"[\p{N}]{1,3}",
+        r" ?[^\s\p{L}\p{N}]+[\r\n/]*",
+        r"\s*[\r\n]+",
+        r"\s+(?!\S)",
+        r"\s+",
+    ]
+)
+# The same for `re`, which knows no \p: classes spelled out for the characters that are usual in notes.
+_CLASSES = {
+    r"\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}": ("Lu", "Lt", "Lm", "Lo", "Mn", "Mc", "Me"),
+    r"\p{Ll}\p{Lm}\p{Lo}\p{M}": ("Ll", "Lm", "Lo", "Mn", "Mc", "Me"),
+    r"\p{L}": ("Lu", "Ll", "Lt", "Lm", "Lo"),
+    r"\p{N}": ("Nd", "Nl", "No"),
+}
+_BLOCKS = (
+    range(0x1C),
+    range(0x20, 0x530),  # Python alone takes the four separators before the blank for blanks
+    range(0x2000, 0x27C0),  # dashes, quotation marks, arrows, signs
+    range(0xFE0F, 0xFE10),  # "as an emoji"
+    range(0x1F300, 0x1FB00),  # emoji
+)
+_UNASSIGNED = "Cn"
+
+_LONG_TEXT = 200_000  # characters: counting so many costs as much as loading the encoder
+_LONG_PIECE = 1_000
+_KEPT_PIECE = 32
+_MOST_KEPT = 16_384  # pieces, 2 MB
+_NO_TOKEN = 1 << 30  # above all ranks
+
+_load_lock = threading.Lock()
+
+
+def count(text: str) -> int:
+    """Tokens of a text. Slow for endless words and runs of blanks: those the caller keeps away."""
+    if not encoder_is_loaded() and len(text) <= _LONG_TEXT:
+        piece, unusual = _patterns()
+        if not unusual.search(text):
+            return sum(map(_tokens_of.__getitem__, piece.findall(text)))
+    return len(encoder().encode_ordinary(text))
+
+
+def encoder() -> "Encoding":
+    """tiktoken's encoder with our table: loaded once, worth it before much text is counted."""
+    with _load_lock:
+        return _load()
+
+
+def encoder_is_loaded() -> bool:
+    """Whether the encoder is there: from then on it counts everything."""
+    return _load.cache_info().currsize > 0
+
+
+@cache
+def _load() -> "Encoding":
+    from tiktoken import Encoding  # on first use, for servers and commands that do without
+
+    ranks = published_ranks()
+    made = Encoding(name="o200k_base", pat_str=_PATTERN, mergeable_ranks=ranks, special_tokens={})
+    ranks.clear()  # it counts with a copy of its own: 25 MB
+    return made
+
+
+# -- the table -------------------------------------------------------------------------------------
+
+
+class _SameLength(NamedTuple):
+    """Tokens of one length: how many, where the first begins, and how many shorter ones there are."""
+
+    number: int
+    start: int
+    shorter: int
+
+
+class _Table(NamedTuple):
+    """The file, where the ranks begin in it, and its tokens by length."""
+
+    content: bytes
+    ranks_start: int
+    by_length: dict[int, _SameLength]
+
+
+@cache
+def _table() -> _Table:
+    """The published table, in a file made for looking up: numbers are little-endian.
+
+    How many lengths of tokens there are (two bytes); each length (two) with how many tokens have it
+    (four), shortest first; the rank of each token (four); the tokens themselves. Tokens of one
+    length are sorted.
+    """
+    content = (Path(__file__).with_name("data") / "o200k_base.ranks").read_bytes()
+    ranks_start = 2 + 6 * int.from_bytes(content[:2], "little")
+    lengths = list(struct.iter_unpack("<HI", content[2:ranks_start]))
+    by_length, start, shorter = {}, ranks_start + 4 * sum(number for _, number in lengths), 0
+    for length, number in lengths:
+        by_length[length] = _SameLength(number, start, shorter)
+        start, shorter = start + length * number, shorter + number
+    return _Table(content, ranks_start, by_length)
+
+
+def published_ranks() -> dict[bytes, int]:
+    """Every token with its rank."""
+    content, ranks_start, by_length = _table()
+    tokens: list[bytes] = []
+    for length, (number, start, _) in by_length.items():
+        same = content[start : start + length * number]
+        tokens += [token for (token,) in struct.iter_unpack(f"{length}s", same)]
+    return dict(
+        zip(tokens, struct.unpack_from(f"<{len(tokens)}I", content, ranks_start), strict=True)
+    )
+
+
+@lru_cache(maxsize=8_192)
+def _rank(token: bytes) -> int:
+    """The rank of a token, or `_NO_TOKEN`."""
+    content, ranks_start, by_length = _table()
+    length = len(token)
+    if length not in by_length:
+        return _NO_TOKEN
+    number, start, shorter = by_length[length]
+
+    def token_at(place: int) -> bytes:
+        return content[start + place * length : start + place * length + length]
+
+    place = bisect_left(range(number), token, key=token_at)
+    if place == number or token_at(place) != token:
+        return _NO_TOKEN
+    at = ranks_start + 4 * (shorter + place)
+    return int.from_bytes(content[at : at + 4], "little")
+
+
+# -- without the encoder ---------------------------------------------------------------------------
+
+
+@cache
+def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """What finds the pieces of a text, and what a character for which that was not made."""
+    spans = defaultdict[str, list[str]](list)
+    for block in _BLOCKS:
+        for kind, same in groupby(block, key=lambda code: category(chr(code))):
+            signs = [re.escape(chr(code)) for code in same]
+            spans[kind].append(signs[0] if len(signs) == 1 else f"{signs[0]}-{signs[-1]}")
+    pattern = _PATTERN
+    for name, kinds in _CLASSES.items():
+        pattern = pattern.replace(name, "".join("".join(spans[kind]) for kind in kinds))
+    usual = "".join("".join(found) for kind, found in spans.items() if kind != _UNASSIGNED)
+    return re.compile(pattern), re.compile(f"[^{usual}]")
+
+
+class _TokensOf(dict[str, int]):
+    """Tokens of pieces: notes are made of the same words again and again."""
+
+    def __missing__(self, piece: str) -> int:
+        tokens = _merged(piece)
+        if len(piece) <= _KEPT_PIECE:
+            if len(self) >= _MOST_KEPT:
+                self.clear()
+            self[piece] = tokens
+        return tokens
+
+
+_tokens_of = _TokensOf()
+
+
+def _merged(piece: str) -> int:
+    """How many tokens stay when the neighbours of least rank are joined, again and again."""
+    if len(piece) > _LONG_PIECE:
+        return len(encoder().encode_ordinary(piece))
+    whole = piece.encode()
+    if _rank(whole) < _NO_TOKEN:
+        return 1
+    parts = [whole[at : at + 1] for at in range(len(whole))]
+    ranks = [_rank(one + other) for one, other in pairwise(parts)]
+    while ranks and (best := min(ranks)) < _NO_TOKEN:
+        at = ranks.index(best)
+        parts[at : at + 2] = [parts[at] + parts[at + 1]]
+        del ranks[at]
+        if at:
+            ranks[at - 1] = _rank(parts[at - 1] + parts[at])
+        if at < len(ranks):
+            ranks[at] = _rank(parts[at] + parts[at + 1])
+    return len(parts)
