@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal, TypeAlias
 
+from workingset_mcp.words import by_first_letter
+
 Order: TypeAlias = Literal["dmy", "mdy"]
 
 # English, German, French, Spanish, Portuguese, Italian, Dutch: full names, then abbreviations.
@@ -45,7 +47,8 @@ for _number, _names in enumerate(MONTHS, start=1):
 
 
 def _any_of(names: Iterable[str]) -> str:
-    return f"(?:{'|'.join(sorted(names, key=len, reverse=True))})"
+    ordered = sorted(names, key=len, reverse=True)
+    return f"(?:{'|'.join(by_first_letter((name[0], name[1:]) for name in ordered).values())})"
 
 
 # Parts of the forms. Each is bounded, so that a search is linear whatever the text.
@@ -132,19 +135,16 @@ FORMS: tuple[tuple[str, str], ...] = (
 
 
 @cache
-def _compile(*, year_given: bool) -> tuple[re.Pattern[str], dict[int, list[str]]]:
-    """Join the forms; return, by the index of a form's outermost group, what its groups hold."""
-    roles, index = {}, 1
+def _compile(*, year_given: bool) -> re.Pattern[str]:
+    """Join the forms, each as a group with its place in `FORMS` for a name."""
     sides: dict[bool, list[str]] = {False: [], True: []}
-    for held, pattern in sorted(FORMS, key=lambda form: form[0].startswith("name")):
+    for at, (held, pattern) in enumerate(FORMS):
         if year_given or "year" in held:
-            roles[index] = held.split()
-            index += 1 + re.compile(pattern).groups
-            sides[held.startswith("name")].append(f"({pattern})")
+            sides[held.startswith("name")].append(f"(?P<at_{at}>{pattern})")
     initials = "".join({name[0] for name in _MONTH_OF})
     numbers_first = f"(?<![0-9])(?=[0-9])(?:{'|'.join(sides[False])})"
     names_first = f"(?=[{initials}])(?<!{_LETTER}|[0-9])(?:{'|'.join(sides[True])})"
-    return re.compile(f"{numbers_first}|{names_first}"), roles
+    return re.compile(f"{numbers_first}|{names_first}")
 
 
 # What every form with a year holds; it spares most texts the long pattern.
@@ -200,15 +200,15 @@ def find_dates(
     if not (_HINT if year is None else _DIGIT).search(text):
         return []
     found = []
-    pattern, roles = _compile(year_given=year is not None)
+    pattern = _compile(year_given=year is not None)
     lowered = text.lower()
     if len(lowered) != len(text):  # one letter grows; offsets must stay true
         lowered = text.replace("\u0130", "I").lower()
     behind_last = 0
     while match := pattern.search(lowered, behind_last):
         start, end = match.span()
-        form = match.lastindex or 1  # the outermost group is the last to close
-        held = zip(roles[form], match.groups()[form:], strict=False)
+        form = str(match.lastgroup).removeprefix("at_")  # the outermost group is the last to close
+        held = zip(FORMS[int(form)][0].split(), match.groups()[match.lastindex :], strict=False)
         parts = {role: part for role, part in held if part is not None}
         readings = () if _TICKET.fullmatch(text, start, end) else _readings(parts, year)
         if order and len(readings) == 2:
