@@ -9,7 +9,12 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workingset_mcp.front_matter import MOST_BLOCK_CHARACTERS, FrontMatter, read_front_matter
+from workingset_mcp.front_matter import (
+    MOST_BLOCK_CHARACTERS,
+    FrontMatter,
+    read_front_matter,
+    written_block,
+)
 from workingset_mcp.note import Note, parse_note
 from workingset_mcp.settings import Settings
 
@@ -374,3 +379,25 @@ def test_a_block_says_the_same_with_a_comment_that_only_yaml_reads(
         return replace(found, remarks=tuple(remarks))
 
     assert said() == said("# read by YAML")
+
+
+# -- what is written -------------------------------------------------------------------------------
+
+NAMED = st.sampled_from(
+    (
+        *("acme", "cust/acme/2026-06-16.md", "0b11", "0x1f", "1e5", "3f9a", "12", "1.5", "1:30"),
+        *("2026-06-16", "yes", "No", "null", "y", "~", ".", "-", ":", ":18", " ", "#", "'", "_"),
+        *("", "\n", "水門", "--- "),
+    )
+)
+
+
+TEXTS = st.lists(NAMED, max_size=3).map("".join) | st.text()
+
+
+@given(st.dictionaries(KEYS, TEXTS | st.integers(), min_size=1))
+def test_a_block_is_written_as_yaml_writes_it(fields: dict[str, str | int]) -> None:
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    assert written_block(fields) == yaml.dump(
+        fields, Dumper=dumper, sort_keys=False, allow_unicode=True, width=10_000
+    )

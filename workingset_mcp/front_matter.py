@@ -1,4 +1,4 @@
-"""The YAML block at the top of a note: read whatever is readable, remark the rest.
+"""The YAML block at the top of a note: read whatever is readable, remark the rest; write one.
 
 Only a few fields matter here (title, aliases, tags, dates, kind); they come back as plain text.
 A block that YAML refuses still gives its simple `key: value` lines. Not here: where the block ends
@@ -34,6 +34,9 @@ _EASY_LINE = re.compile(
     re.ASCII,
 )
 _NO_TEXT = frozenset(("yes", "no", "true", "false", "on", "off", "null", "y", "n"))
+# What YAML writes as it stands, and what it quotes: names, paths with a line, digests; a day, nothing.
+_PLAIN = re.compile(r"(?:[A-Za-z]|(?!0[bx])[0-9]+[a-f])[\w/.-]*(?::[0-9]+)?", re.ASCII)
+_QUOTED = re.compile(r"(?:[0-9]{4}-[0-9]{2}-[0-9]{2})?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,29 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter:
         tags=tuple(tag.lstrip("#") for tag in _texts(found.get("tags", found.get("tag")))),
         remarks=tuple(remarks),
     )
+
+
+def written_block(fields: Mapping[str, str | int]) -> str:
+    """The lines of a block, as PyYAML writes them; it is asked (and loaded) for unusual texts only."""
+    lines = []
+    for name, value in fields.items():
+        text = str(value)
+        if isinstance(value, str) and _QUOTED.fullmatch(value):
+            text = f"'{value}'"
+        elif isinstance(value, str) and (not _PLAIN.fullmatch(value) or value.lower() in _NO_TEXT):
+            return _dumped(fields)
+        lines.append(f"{name}: {text}\n")
+    return "".join(lines)
+
+
+def _dumped(fields: Mapping[str, str | int]) -> str:
+    import yaml  # as in `_load`
+
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # where PyYAML was built with libyaml
+    dumped: str = yaml.dump(
+        dict(fields), Dumper=dumper, sort_keys=False, allow_unicode=True, width=10_000
+    )
+    return dumped
 
 
 def _load(block: str, remarks: list[str]) -> Mapping[Any, Any]:

@@ -15,6 +15,7 @@ from workingset_mcp.brief.standing import standing_lines
 from workingset_mcp.brief.status_block import status_section
 from workingset_mcp.budget import count_tokens, least_tokens, take_lines
 from workingset_mcp.days import days_before
+from workingset_mcp.front_matter import written_block
 from workingset_mcp.note import BRIEF_KIND
 
 VERSION = 3
@@ -35,7 +36,7 @@ class BriefSection(NamedTuple):
 def front_matter(materials: Materials) -> str:
     """The YAML block at the top, and the title."""
     branch, status = materials.branch, materials.status
-    fields: dict[str, object] = {
+    fields: dict[str, str | int] = {
         "vault": branch.vault,
         "branch": branch.name,
         "as_of": materials.as_of,
@@ -47,11 +48,7 @@ def front_matter(materials: Materials) -> str:
     }
     if status:
         fields["status_source"] = f"{status.note.path}:{status.status.line}"
-    import yaml  # a hook writes no front matter and does without
-
-    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # where PyYAML was built with libyaml
-    block = yaml.dump(fields, Dumper=dumper, sort_keys=False, allow_unicode=True, width=10_000)
-    return f"---\n{block}---\n# Brief: {branch.name}\n"
+    return f"---\n{written_block(fields)}---\n# Brief: {branch.name}\n"
 
 
 def _override(room: Room) -> Rendered:
