@@ -36,9 +36,10 @@ def read_materials(branch: Branch) -> Materials:
     counted = [branch.tokens.get(note.id, 0) for note in branch.notes if note.kind == "note"]
     found.source_notes, found.source_tokens = len(counted), sum(counted)
     allowed = {note.id for note in sources}
-    order = {note.id: place for place, note in enumerate(in_order)}
-    items = [row for row in branch.items if row.note.id in allowed]
-    items.sort(key=lambda row: (order[row.note.id], row.item.line))
+    of_notes: dict[int, list[ItemRow]] = {}
+    for row in branch.items:
+        of_notes.setdefault(row.note.id, []).append(row)
+    items = [row for note in in_order for row in of_notes.get(note.id, ())]
     found.override = _override_within_cap(branch, found.warnings)
     found.status = _latest_status(branch, allowed, dates, today, found.warnings)
     _pass_over_stale_undated_status(found, dates)

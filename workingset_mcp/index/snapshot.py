@@ -33,6 +33,7 @@ _SECTION = "s.*, n.title"
 _SECTIONS_OF_NOTES = "note n JOIN section s ON s.id BETWEEN n.first_section AND n.last_section"
 _NOTES_OF_FTS = "JOIN section s ON s.id = fts.rowid JOIN note n ON n.id = s.note_id"
 _OPEN = ", ".join(f"'{state}'" for state in OPEN_STATES)
+_made = tuple.__new__  # twice as fast as calling the class
 
 
 class _Connection(Protocol):
@@ -177,13 +178,11 @@ class Snapshot:
             f" WHERE s.level = ? AND s.opens AND n.id IN ({_marks(note_ids)}) ORDER BY n.id, s.id",
             level, *note_ids,
         )  # fmt: skip
-        found: dict[int, dict[tuple[str, ...], int]] = {}
+        found: dict[int, dict[str, tuple[str, int]]] = {}
         for note_id, title, headings, line in rows:
-            found.setdefault(note_id, {}).setdefault(headings_of(headings, title), line)
-        return {
-            note_id: [("".join(path[-1:]), line) for path, line in paths.items()]
-            for note_id, paths in found.items()
-        }
+            own = title if headings == "\r" else headings.rpartition("\n")[2]
+            found.setdefault(note_id, {}).setdefault(headings, (own, line))
+        return {note_id: list(paths.values()) for note_id, paths in found.items()}
 
     def items(
         self, kinds: Sequence[str], branch: str | None = None, notes: dict[int, NoteRow] | None = None,
@@ -192,22 +191,24 @@ class Snapshot:
         where = "AND n.branch = ?" if branch is not None else ""
         rows = self._all(
             "SELECT i.note_id, i.line, i.kind, i.text, i.form, i.state, i.owners, i.due, i.date"
-            f" FROM item i JOIN note n ON n.id = i.note_id WHERE i.kind IN ({_marks(kinds)}) {where}"
-            " ORDER BY n.path, i.line",
+            f" FROM note n JOIN item i ON i.note_id = n.id WHERE i.kind IN ({_marks(kinds)}) {where}"
+            " ORDER BY n.id, i.line",
             *map(ITEM_KINDS.index, kinds), *([branch] if branch is not None else []),
         )  # fmt: skip
         known = notes or self.notes_by_id({row[0] for row in rows})
-        return [
-            ItemRow(
+        found = [
+            _made(ItemRow, (
                 known[note_id],
-                Item(
+                _made(Item, (
                     line, ITEM_KINDS[kind], text, ITEM_FORMS[form], state,
                     tuple(owners.split("\n")) if owners else (), due, date,
-                ),
-            )
+                )),
+            ))
             for note_id, line, kind, text, form, state, owners, due, date in rows
             if note_id in known
         ]  # fmt: skip
+        found.sort(key=lambda row: row.note.path)
+        return found
 
     def statuses(
         self, branch: str | None = None, notes: dict[int, NoteRow] | None = None
