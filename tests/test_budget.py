@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from base64 import b64encode
+from itertools import chain, islice
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,8 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     o200k.encoder()
     if way == "looked up":
         monkeypatch.setattr(o200k, "encoder_is_loaded", lambda: False)
+        monkeypatch.setattr(o200k, "_tokens_of", o200k._TokensOf())
+        monkeypatch.setattr(o200k, "_MOST_JOINED", 1 << 30)
     return way
 
 
@@ -121,7 +124,7 @@ PARTS = st.sampled_from(
 )
 TEXTS_OF_ALL_KINDS = st.lists(PARTS | st.characters(), max_size=40).map("".join)
 USUAL_TEXTS = st.lists(
-    PARTS | st.sampled_from([chr(code) for block in o200k._BLOCKS for code in block]), max_size=40
+    PARTS | st.sampled_from([chr(code) for code in chain(*o200k._MOST)]), max_size=40
 ).map("".join)
 
 
@@ -133,35 +136,39 @@ def test_any_text_is_counted_exactly(reference: tiktoken.Encoding, way: str, tex
 
 
 @pytest.mark.parametrize("way", ["looked up"], indirect=True)
-@pytest.mark.parametrize("block", o200k._BLOCKS, ids=lambda block: f"{block[0]:x}")
-def test_every_usual_character_is_counted_exactly(
-    reference: tiktoken.Encoding, way: str, block: range
+@pytest.mark.parametrize(("blocks", "step"), [(o200k._USUAL, 1), (o200k._MOST, 17)])
+def test_every_character_is_counted_exactly(
+    reference: tiktoken.Encoding, way: str, blocks: o200k._Blocks, step: int
 ) -> None:
-    for sign in map(chr, block):
+    for sign in map(chr, islice(chain(*blocks), 0, None, step)):
         text = f"a{sign}b A{sign} {sign}{sign}'s 1{sign}2\n{sign} é{sign}É{sign}"
         assert o200k.count(text) == len(reference.encode_ordinary(text)), (way, sign)
 
 
-def test_long_text_and_unusual_letters_load_the_encoder() -> None:
-    code = """if True:
-        from workingset_mcp.budget import count_tokens
-        from workingset_mcp.o200k import encoder_is_loaded
-        seen = []
-        for text in [TEXTS]:
-            count_tokens(text)
-            seen.append(encoder_is_loaded())
-        print(seen)
-    """
-    usual = ['"Größe — 1. Ж→Ω 🚦 ⚠\ufe0f " * 500', '"word " * 30_000']
-    assert printed(code.replace("TEXTS", ", ".join(usual))) == "[False, False]"
-    assert printed(code.replace("TEXTS", '"設定"')) == "[True]"
-    assert printed(code.replace("TEXTS", '"word " * 60_000')) == "[True]"
-
-
-def printed(code: str) -> str:
-    """What a new process prints."""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return done.stdout.strip()
+@pytest.mark.parametrize(
+    ("text", "loaded"),
+    [
+        ("Größe — 1. Ж→Ω 🚦 ⚠\ufe0f 設定 שלום ก " * 500, False),
+        ("word " * 30_000, False),
+        ("".join(map(chr, range(0x4E00, 0x7E00))), True),
+        ("x" * 1_500, True),
+        ("word " * 60_000, True),
+        ("\U00020000", True),
+        ("\ud800", True),
+    ],
+    ids=["mixed", "long", "ideographs", "a long word", "very long", "rare", "no character"],
+)
+def test_the_encoder_is_loaded_where_it_pays(text: str, loaded: bool) -> None:
+    code = (
+        "from workingset_mcp.budget import count_tokens\n"
+        "from workingset_mcp.o200k import encoder_is_loaded\n"
+        f"count_tokens({text!r})\n"
+        "print(encoder_is_loaded())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-"], input=code, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == str(loaded)
 
 
 def test_more_pieces_than_are_kept_are_counted_exactly(reference: tiktoken.Encoding) -> None:
@@ -169,8 +176,9 @@ def test_more_pieces_than_are_kept_are_counted_exactly(reference: tiktoken.Encod
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(o200k, "encoder_is_loaded", lambda: False)
         patch.setattr(o200k, "_MOST_KEPT", 100)
+        patch.setattr(o200k, "_tokens_of", o200k._TokensOf())
         assert o200k.count(text) == len(reference.encode_ordinary(text))
-    assert len(o200k._tokens_of) <= 100
+        assert len(o200k._tokens_of) <= 100
 
 
 @given(text=TEXTS_OF_ALL_KINDS)

@@ -47,15 +47,19 @@ async def test_a_process_serves_every_tool_over_stdio(
 
 
 def handshake(process: subprocess.Popen[bytes]) -> dict[str, object]:
+    client = {"name": "test", "version": "1"}
+    return answered(
+        process, "initialize",
+        protocolVersion="2025-06-18", capabilities={}, clientInfo=client,
+    )  # fmt: skip
+
+
+def answered(
+    process: subprocess.Popen[bytes], method: str, **parameters: object
+) -> dict[str, object]:
     assert process.stdin is not None
     assert process.stdout is not None
-    request = {
-        "jsonrpc": "2.0", "id": 1, "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-06-18", "capabilities": {},
-            "clientInfo": {"name": "test", "version": "1"},
-        },
-    }  # fmt: skip
+    request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": parameters}
     process.stdin.write(json.dumps(request).encode() + b"\n")
     process.stdin.flush()
     answer: dict[str, object] = json.loads(process.stdout.readline())
@@ -66,6 +70,21 @@ def started(vault: Path, tmp_path: Path, **options: object) -> subprocess.Popen[
     return subprocess.Popen(  # type: ignore[call-overload,no-any-return]  # options vary by test
         program(vault, tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options
     )
+
+
+def test_a_server_loads_nothing_that_its_answers_can_do_without(
+    vault: Path, tmp_path: Path
+) -> None:
+    variables = {**os.environ, "PYTHONPROFILEIMPORTTIME": "1"}
+    with started(vault, tmp_path, stdin=subprocess.PIPE, env=variables) as process:
+        handshake(process)
+        asked: dict[str, object] = {"query": "signing keys"}
+        answer = answered(process, "tools/call", name="search_notes", arguments=asked)
+        _, told = process.communicate(timeout=SECONDS_TO_END + 3)
+    assert "signing" in json.dumps(answer)
+    loaded = {line.rpartition("|")[2].strip() for line in told.decode().splitlines()}
+    assert "mcp.server" in loaded
+    assert not loaded & {"rich", "tiktoken"}
 
 
 def test_the_process_ends_when_its_client_closes_stdin(vault: Path, tmp_path: Path) -> None:
