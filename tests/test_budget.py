@@ -19,10 +19,12 @@ from workingset_mcp import o200k
 from workingset_mcp.answer import put_together
 from workingset_mcp.budget import (
     Counted,
+    count_lines,
     count_tokens,
     cut_to_tokens,
     estimate_tokens,
     fits,
+    is_counted_exactly,
     least_tokens,
     priced,
     take_lines,
@@ -228,6 +230,18 @@ def test_a_lone_surrogate_is_counted_and_does_not_raise() -> None:
 def test_parts_with_line_ends_cost_together_what_they_cost_alone(texts: list[str]) -> None:
     parts = [f"{text}\n" for text in texts]
     assert count_tokens("".join(parts)) == sum(map(count_tokens, parts))
+
+
+@given(text=TEXTS_OF_ALL_KINDS)
+def test_a_text_costs_the_same_counted_by_its_lines(text: str) -> None:
+    assert count_lines(text) == count_tokens(text)
+
+
+@given(words=st.integers(0, 900), more=st.integers(-1, 1))
+def test_a_long_run_is_found_from_its_length_on_wherever_it_stands(words: int, more: int) -> None:
+    blanks, letters = " " * (2_000 + more), "x" * (4_000 + more)
+    for text in (f"{'a word ' * words}so{blanks}on", f"{'a word ' * words}{letters} on"):
+        assert is_counted_exactly(text) == (more < 0)
 
 
 PATHOLOGICAL = {

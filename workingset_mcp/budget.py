@@ -19,10 +19,12 @@ MOST_BUDGET = 24_000
 # words: such text is counted in pieces, each a little dearer than its exact count.
 _PATHOLOGICAL = re.compile(r"(?:^|(?<=\S))\s{2000}|(?:^|(?<=\s))\S{4000}")
 _PATHOLOGICAL_CHARACTERS = 2_000
+_WITHIN = _PATHOLOGICAL_CHARACTERS // 2  # every such run fills a stretch that begins at a multiple
 _SLOW = re.compile(r"(?:^|(?<=[\s\x00-\x7f]))[^\s\x00-\x7f]{400}")  # in texts where it adds up
 _SLOW_FROM_CHARACTERS = 20_000
 _PIECE_CHARACTERS = 200
 _SHORT_CHARACTERS = 300
+_REACHES_OVER = re.compile(r"\n[\s/]")  # where a token may hold a line end and what follows
 _LONGEST_TOKEN = 130  # characters
 
 
@@ -41,8 +43,19 @@ def count_tokens(text: str) -> int:
 
 def is_counted_exactly(text: str) -> bool:
     """Whether no line is pathological: such a text is counted in pieces, a little above its cost."""
-    slow = len(text) > _SLOW_FROM_CHARACTERS and _SLOW.search(text)
-    return not slow and not (len(text) >= _PATHOLOGICAL_CHARACTERS and _PATHOLOGICAL.search(text))
+    if len(text) > _SLOW_FROM_CHARACTERS and _SLOW.search(text):
+        return False
+    stretches = (text[at : at + _WITHIN] for at in range(0, len(text) - _WITHIN + 1, _WITHIN))
+    likely = any(len(stretch.split(None, 1)) < 2 for stretch in stretches)
+    return not (likely and _PATHOLOGICAL.search(text))
+
+
+def count_lines(text: str) -> int:
+    """Tokens of a text: line by line, often counted before, where each costs here what it costs alone."""
+    if _REACHES_OVER.search(text) or not is_counted_exactly(text):
+        return count_tokens(text)
+    *lines, last = text.split("\n")
+    return sum(count_tokens(f"{line}\n") for line in lines) + count_tokens(last)
 
 
 @lru_cache(maxsize=4_096)

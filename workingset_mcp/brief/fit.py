@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from workingset_mcp.brief.format import SECTIONS, BriefSection, front_matter
 from workingset_mcp.brief.materials import Materials
 from workingset_mcp.brief.room import Mosts, Rendered, Room
-from workingset_mcp.budget import count_tokens
+from workingset_mcp.budget import count_lines, count_tokens
 
 _UNLIMITED = 1 << 30
 _LEAST_BESIDE_OVERRIDE = 250
@@ -142,7 +142,7 @@ def _tokens_below_head(rendered: dict[str, Rendered], materials: Materials) -> i
         if one.text and one.tokens is not None:
             counts.append(count_tokens(f"## {section.title}\n") + one.tokens)
         else:
-            counts.append(count_tokens(_titled(section, one)))
+            counts.append(count_lines(_titled(section, one)))
     return sum(counts)
 
 

@@ -6,6 +6,7 @@ Where a unit does not fit, lines that commit, settle or look ahead go first. Not
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from workingset_mcp.answer import marked_line, quoted_block
@@ -42,9 +43,10 @@ def newest_notes(materials: Materials, limit_tokens: int) -> Newest:
     ordered = list(_most_telling_first(units))
     room = limit_tokens
     costs: list[int] = []
+    tokens_of = cache(count_tokens)  # most parts stay as they are
     for _ in range(PICKS):
         parts, shown = _printed(units, _pick(ordered, units, room))
-        costs = [count_tokens(part) for part in parts]
+        costs = [tokens_of(part) for part in parts]
         over = sum(costs) - limit_tokens
         if over <= 0:
             break
