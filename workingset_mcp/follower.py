@@ -102,16 +102,21 @@ class Follower:
         freshness = self.freshness
         for scope in sorted(scopes, key=str) if None not in scopes else [None]:
             try:
-                if freshness.built.is_set():
-                    await anyio.to_thread.run_sync(freshness.refresh, scope)
-                else:
-                    await anyio.to_thread.run_sync(freshness.build)
-            except IndexDamaged as error:
-                await anyio.to_thread.run_sync(freshness.start_anew, error.epoch)
-                await anyio.to_thread.run_sync(freshness.build)
+                await anyio.to_thread.run_sync(self._make_equal, scope)
             except Exception as error:  # noqa: BLE001  # the supervised loop: logged, tried again
                 freshness.note_failure(error)
                 _log.exception("refresh failed; it is tried again at the next event or sweep")
+
+    def _make_equal(self, scope: str | None) -> None:
+        freshness = self.freshness
+        try:
+            if freshness.built.is_set():
+                freshness.refresh(scope)
+            else:
+                freshness.build()
+        except IndexDamaged as error:
+            freshness.start_anew(error.epoch)
+            freshness.build()
 
     def _scopes(self, changed: set[Path]) -> set[str | None]:
         """The branches whose notes may differ; the whole vault on any doubt."""
