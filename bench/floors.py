@@ -91,7 +91,7 @@ def parts(vault: Vault, folder: Path) -> Seconds:
     for start in range(0, len(parsed), BATCH_NOTES):
         index.apply(parsed[start : start + BATCH_NOTES])
     clock.lap("columns, insert, commit")
-    index.mark_complete(complete=True)
+    index.mark_complete()
     index.settle()
     clock.lap("merge")
     index.close()

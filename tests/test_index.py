@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from workingset_mcp.errors import IndexUnavailable
+from workingset_mcp.errors import IndexDamaged, IndexUnavailable
 from workingset_mcp.index import Index, Snapshot, Stemmer, index_folder
 from workingset_mcp.index.rows import BranchRow, Known, Parsed, bigrams, section_date
 from workingset_mcp.note import parse_note, text_digest
@@ -202,7 +202,7 @@ def test_what_cannot_be_written_whole_is_not_written_at_all(index: Index) -> Non
 
 def test_clearing_drops_every_row(index: Index) -> None:
     index.apply([parsed("a.md", "# A\n\n- [ ] alpha\n\n## Status\n")])
-    index.mark_complete(complete=True)
+    index.mark_complete()
     index.clear()
     with index.snapshot() as snapshot:
         assert not snapshot.complete()
@@ -653,6 +653,36 @@ def test_threads_that_find_it_damaged_at_once_replace_it_once(open_vault: OpenVa
     assert workspace.index.data_version()[0] == epoch + 1
 
 
+@posix_only
+def test_who_looks_while_a_damaged_file_is_replaced_is_not_told_that_the_new_one_is_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(Index(tmp_path / "index")) as index:
+        epoch, found = index.data_version()[0], list[tuple[int, int] | IndexDamaged]()
+
+        def look() -> None:
+            try:
+                with index.snapshot() as snapshot:
+                    found.append(snapshot.version())
+            except IndexDamaged as error:
+                found.append(error)
+
+        looking = threading.Thread(target=look, daemon=True)
+        open_file = index._open_or_rebuild
+
+        def open_while_another_looks() -> sqlite3.Connection:
+            looking.start()
+            looking.join(0.2)  # it waits until the new file is there
+            return open_file()
+
+        monkeypatch.setattr(index, "_open_or_rebuild", open_while_another_looks)
+        assert index.file is not None
+        index.file.unlink()
+        assert index.replace_damaged(epoch)
+        looking.join(20)
+        assert found == [(epoch + 1, 0)]
+
+
 def test_a_damaged_file_is_replaced_once_however_many_ask_for_it(tmp_path: Path) -> None:
     with closing(Index(tmp_path / "index")) as index:
         epoch = index.data_version()[0]
@@ -757,24 +787,6 @@ def test_where_no_turn_can_be_kept_everyone_has_one(tmp_path: Path) -> None:
             assert mine
 
 
-def test_closing_does_not_wait_for_the_merge_of_the_word_index(tmp_path: Path) -> None:
-    index = Index(tmp_path / "index")
-    entered, ended = threading.Event(), threading.Event()
-    index._writer.create_function("tell", 0, entered.set)
-
-    def merge() -> None:
-        with index.write_lock, pytest.raises(sqlite3.OperationalError, match="interrupted"):
-            index._writer.execute(
-                "WITH RECURSIVE n(x) AS (SELECT tell() UNION ALL SELECT 1 FROM n) SELECT count(*) FROM n"
-            )
-        ended.set()
-
-    threading.Thread(target=merge, daemon=True).start()
-    assert entered.wait(20)
-    index.close()
-    assert ended.wait(20)
-
-
 # -- words -----------------------------------------------------------------------------------------
 
 STEMS = [
@@ -863,41 +875,6 @@ def test_a_section_is_dated_by_the_deepest_full_date_of_its_headings_else_a_mont
     headings: tuple[str, ...], date: str
 ) -> None:
     assert section_date(headings) == date
-
-
-def test_merging_the_word_index_never_waits_for_a_reader(tmp_path: Path) -> None:
-    with closing(Index(tmp_path / "index")) as index:
-        index.apply([parsed("a.md", "# A\n\nword\n")])
-        with index.snapshot() as snapshot:
-            assert snapshot.note_count() == 1
-            index.apply([parsed("b.md", "# B\n\nword\n")])
-            started = time.monotonic()
-            index.settle()  # a reader that then saves counts would wait for it in turn
-            assert time.monotonic() - started < 2
-
-
-# -- a first build merges once -----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("complete", [False, True])
-def test_words_are_merged_bit_by_bit_only_once_an_index_is_complete(
-    tmp_path: Path, complete: bool
-) -> None:
-    with closing(Index(tmp_path)) as index:
-        index.mark_complete(complete=complete)
-        for number in range(12):
-            words = " ".join(f"w{number}x{word}" for word in range(9_000))
-            index.apply([parsed(f"{number}.md", words)])
-        assert (count_in(index, "count(DISTINCT segid) FROM fts_idx") < 12) == complete
-        index.settle()
-        assert count_in(index, "count(DISTINCT segid) FROM fts_idx") == 1
-        assert count_in(index, "freelist_count FROM pragma_freelist_count") == 0
-
-
-def count_in(index: Index, what: str) -> int:
-    assert index.file is not None
-    with closing(sqlite3.connect(index.file)) as connection:
-        return int(connection.execute(f"SELECT {what}").fetchone()[0])
 
 
 def test_one_that_is_closed_leaves_no_log_behind(tmp_path: Path) -> None:

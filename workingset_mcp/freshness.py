@@ -146,18 +146,26 @@ class Freshness:
             while not self.stopping.is_set():
                 with self.index.build_turn() as mine:
                     if mine:
-                        with self.index.snapshot() as snapshot:
-                            first = not snapshot.complete()
-                        if self.refresh(progress=progress) and first:
-                            self.index.settle()
-                        return
+                        self.refresh(progress=progress)
+                        break
                 with self.index.snapshot() as snapshot:
                     complete, done = snapshot.complete(), snapshot.note_count()
                 if complete:
                     self.refresh()
-                    return
+                    break
                 self.state.done = done
                 self.stopping.wait(0.1)
+        self.settle()
+
+    def settle(self) -> bool:
+        """Merge the words of a first build, unless that was done; False while another is at it."""
+        with self.index.snapshot() as snapshot:
+            if not snapshot.unmerged():
+                return True
+        with self.index.build_turn() as mine:
+            if mine:
+                self.index.settle()
+        return mine
 
     def wait_until_built(self, seconds: float = FIRST_BUILD_WAIT_SECONDS) -> bool:
         """Wait for a build under way; False when the first takes longer, or fails, or the server ends."""
@@ -169,10 +177,6 @@ class Freshness:
                 return self.built.is_set()
         self._building.release()
         return True
-
-    def state_token(self) -> object:
-        """A value that changes with the index: for keeping what was derived from it."""
-        return self.index.data_version()
 
     def knows_below(self, folder: str) -> bool:
         """Whether the index knows a note below this folder."""
@@ -208,12 +212,10 @@ class Freshness:
         self, paths: Sequence[str], view: Snapshot | None = None
     ) -> tuple[dict[str, Fingerprint], dict[str, Known]]:
         """What disk and index say of these paths."""
-        known = {}
+        of, branch_of = self._known.of, self.vault.branch_of
         with self._lock:
-            for path in paths:
-                seen = self._known.of(self.vault.branch_of(path), view).get(path)
-                if seen:
-                    known[path] = seen
+            seen = ((path, of(branch_of(path), view).get(path)) for path in paths)
+            known = {path: found for path, found in seen if found}
         return self.vault.fingerprints(paths), known
 
     def _refresh(
@@ -246,12 +248,11 @@ class Freshness:
 
     def _mark_built(self) -> None:
         if not self.built.is_set():
-            self.index.mark_complete(complete=True)
+            self.index.mark_complete()
             self.built.set()
             for listener in list(self.listeners):
                 listener(frozenset())
-        if self.state.name != "current":
-            self.state = State("current")
+        self.state = State("current")
 
     def _ensure_same(self, epoch: int) -> None:
         if self.index.data_version()[0] != epoch:

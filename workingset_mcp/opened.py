@@ -27,6 +27,7 @@ from workingset_mcp.vault import LeftOut, Vault
 ROUNDS = 3
 SMALL_VAULT_FILES = 1_000  # walked in some 5 ms: checked whole by every search
 HEAD_TOKENS = 45
+_LOOK_SECONDS = 1.0  # between two looks at what another process does
 _JOIN_SECONDS = 0.5  # a build stops between two notes; a count under way is not waited for
 
 
@@ -92,6 +93,8 @@ class Opened:
             try:
                 self.build()
                 self.count_all_tokens()
+                while not (self.freshness.settle() or self.freshness.stopping.wait(_LOOK_SECONDS)):
+                    pass  # another process merges the words, and may be ended before it is done
             except Exception as error:
                 self.freshness.note_failure(error)
                 if not self.freshness.stopping.is_set():

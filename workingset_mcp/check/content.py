@@ -97,7 +97,7 @@ def open_and_done(reading: Reading) -> Iterator[Finding]:
         if row.item.kind == "task" and row.item.state in (*DONE_STATES, *OPEN_STATES):
             same = done if row.item.state in DONE_STATES else still_open
             same.setdefault(said(row.item.text), []).append(row)
-    common = _in_many_branches(reading.workspace, reading.workspace.freshness.state_token())
+    common = _in_many_branches(reading.workspace, reading.workspace.index.data_version())
     for text, rows in still_open.items():
         closed = done.get(text, [])
         if len({row.note.path for row in closed}) != 1 or text in common:

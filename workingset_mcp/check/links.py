@@ -20,7 +20,7 @@ _SCHEME = re.compile(r"^(?:[a-z][a-z0-9+.-]*:|//|#|\{)", re.IGNORECASE)
 
 def dead(reading: Reading) -> Iterator[Finding]:
     """WS401: links to notes that do not exist."""
-    names = _names(reading.workspace, reading.workspace.freshness.state_token())
+    names = _names(reading.workspace, reading.workspace.index.data_version())
     found = list(_dead_links(reading, names))
     wiki = any(target.startswith("[[") for _, _, target in found) and _uses_wiki_links(
         reading, names

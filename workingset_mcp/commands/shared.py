@@ -62,6 +62,8 @@ def opened(
     try:
         if build and not workspace.freshness.built.is_set():
             build_index(workspace)
+        elif build:
+            workspace.freshness.settle()  # who built it may have been ended before
         if workspace.index.notice:
             click.echo(f"note: {workspace.index.notice}", err=True)
         yield workspace

@@ -63,12 +63,15 @@ class Snapshot:
         """Whether the whole vault has been indexed once."""
         return bool(self._meta("complete"))
 
+    def unmerged(self) -> bool:
+        """Whether its words stand in the parts yet that a first build wrote."""
+        return bool(self._meta("unmerged"))
+
     def known(self, branch: str | None = None) -> dict[str, Known]:
         """What the index knows of every file, or of one branch's files."""
         sql = "SELECT path, size, mtime_ns, ctime_ns, inode, read_ns, digest FROM note"
-        rows = (
-            self._all(f"{sql} WHERE branch = ?", branch) if branch is not None else self._all(sql)
-        )
+        within = (f"{sql} WHERE branch = ?", branch) if branch is not None else (sql,)
+        rows = self._all(*within)
         return {row[0]: Known(Fingerprint(*row[1:5]), row[5], row[6]) for row in rows}
 
     def has_below(self, folder: str) -> bool:
@@ -140,19 +143,18 @@ class Snapshot:
 
     def aliases(self) -> list[str]:
         """Every alias of every note."""
-        rows = self._all("SELECT aliases FROM note WHERE aliases != ''")
-        return [alias for row in rows for alias in row[0].split("\n")]
+        sql = "SELECT aliases FROM note WHERE aliases != ''"
+        return [alias for row in self._all(sql) for alias in row[0].split("\n")]
 
     def paths(self) -> list[str]:
         """Paths of all notes."""
-        rows = self._all("SELECT path FROM note WHERE kind != 'brief' ORDER BY path")
-        return [row[0] for row in rows]
+        sql = "SELECT path FROM note WHERE kind != 'brief' ORDER BY path"
+        return [row[0] for row in self._all(sql)]
 
     def text(self, note_id: int) -> str:
         """The whole text of a note."""
         sql = f"SELECT s.text FROM {_SECTIONS_OF_NOTES} WHERE n.id = ? ORDER BY s.id"
-        rows = self._all(sql, note_id)
-        return "".join(row[0] for row in rows)
+        return "".join(row[0] for row in self._all(sql, note_id))
 
     def sections(
         self, note_id: int, first_line: int = 1, last_line: int = 1 << 60

@@ -6,7 +6,6 @@ built anew; where it cannot be written any more, a copy in memory takes over. On
 changed (`freshness`), what to ask (`search`), reading rows (`snapshot`), errors (`failures`).
 """
 
-import queue
 import sqlite3
 import tempfile
 import threading
@@ -14,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from workingset_mcp.errors import IndexDamaged, IndexUnavailable
 from workingset_mcp.index.counts import Counts
@@ -28,13 +27,25 @@ from workingset_mcp.index.location import (
     set_aside,
 )
 from workingset_mcp.index.opening import build_turn, check, connected, ensure_schema
+from workingset_mcp.index.readers import Readers
 from workingset_mcp.index.rows import Known, Parsed
 from workingset_mcp.index.snapshot import Snapshot
-from workingset_mcp.index.writing import already_there, delete_note, insert_notes, merge_as_written
+from workingset_mcp.index.writing import (
+    already_there,
+    delete_note,
+    drop_all,
+    insert_notes,
+    mark_complete,
+    mark_merged,
+    merge_some,
+    meta,
+    next_generation,
+)
 
 MOST_MEMORY_BYTES = 256_000_000  # of an index that is carried on in memory
 _OPEN_ATTEMPTS = 20  # eight servers starting at once all want to create the file
 _FRESH_FILES = 2  # how often a new file is tried before memory is
+_TURN_SECONDS = 0.001  # for whoever waits for the write lock, between two steps of a merge
 _Made = TypeVar("_Made")
 
 
@@ -53,17 +64,18 @@ class Index:
         self._counts = Counts()
         self._folder = folder
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
-        self._readers: queue.LifoQueue[tuple[int, sqlite3.Connection]] = queue.LifoQueue()
         self._closed = False
-        self._epoch = 0  # raised whenever another database takes over
+        self._takeover = threading.Lock()  # held while another database takes over; taken last
+        self._epoch = 0  # raised whenever one does
         self.file = self._writable_file()
         self._identity: tuple[int, int] | None = None
         self._writer = self._open_or_rebuild()
+        self._readers = Readers(self.file)
 
     def close(self) -> None:
         """Close every idle connection, those in use when they come back; drop a temporary index."""
         self._closed = True
-        self._close_idle()
+        self._readers.close()
         with suppress(sqlite3.ProgrammingError):
             self._writer.interrupt()  # merging the word index may take seconds
         with self.write_lock:
@@ -76,20 +88,23 @@ class Index:
     @contextmanager
     def snapshot(self) -> Iterator[Snapshot]:
         """One consistent view for reading, whatever is written meanwhile."""
-        if self.file is None:  # one connection holds a database in memory
+        # File and epoch belong together: one that is found gone must never be taken for the next one.
+        with self._takeover, in_our_words(self._epoch):
+            self._ensure_in_place()
+            epoch, readers = self._epoch, self._readers
+            connection = readers.borrow() if self.file else None
+        if connection is None:  # one connection holds a database in memory
             with self.write_lock, in_our_words(self._epoch):
                 yield Snapshot(self._writer, self._epoch, self._counts)
             return
-        epoch = self._epoch
         with in_our_words(epoch):
-            connection = self._borrow()
             try:
                 connection.execute("BEGIN")
                 yield Snapshot(connection, epoch, self._counts)
             finally:
                 with suppress(sqlite3.Error):
                     connection.execute("COMMIT")
-                self._give_back(epoch, connection)
+                readers.give_back(connection)
 
     def data_version(self) -> tuple[int, int]:
         """A value that changes whenever anyone, in any process, changed what is indexed.
@@ -98,7 +113,7 @@ class Index:
         """
         with self.write_lock, in_our_words(self._epoch):
             self._ensure_in_place()
-            return self._epoch, int(self._meta("generation") or 0)
+            return self._epoch, int(meta(self._writer, "generation") or 0)
 
     def apply(
         self, added: Sequence[Parsed], removed: Iterable[str] = (),
@@ -123,7 +138,7 @@ class Index:
             for parsed in fresh:
                 delete_note(self._writer, parsed.note.path)
             insert_notes(self._writer, fresh)
-            return self._next_generation()
+            return next_generation(self._writer)
 
         return self._write(work)
 
@@ -149,34 +164,22 @@ class Index:
     def settle(self) -> None:
         """Merge the word index after a full build: faster queries, smaller file.
 
-        The log is copied back without waiting for readers: one of them may wait for the write lock.
+        In steps: whoever else waits for the write lock has it between two. One that was ended early
+        is taken up by the next (`Snapshot.unmerged`).
         """
-        with self.write_lock, suppress(IndexUnavailable), in_our_words(self._epoch):
-            self._writer.execute("INSERT INTO fts(fts) VALUES ('optimize')")
-            self._writer.executescript("PRAGMA incremental_vacuum")  # `execute` gives one page back
-            self._writer.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        epoch, first = self._epoch, True
+        with suppress(IndexUnavailable):
+            while self._merge_step(epoch, first=first):
+                first = False
+                time.sleep(_TURN_SECONDS)
 
-    def mark_complete(self, *, complete: bool) -> None:
-        """Remember whether the whole vault has been indexed once."""
-
-        def work() -> None:
-            self._set_meta("complete", int(complete))
-            merge_as_written(self._writer, on=complete)
-
-        self._write(work)
+    def mark_complete(self) -> None:
+        """Remember that the whole vault has been indexed once."""
+        self._write(lambda: mark_complete(self._writer))
 
     def clear(self) -> None:
         """Drop every row: a rebuild that other open servers see at once."""
-
-        def work() -> None:
-            for table in ("note", "section", "item", "status"):
-                self._writer.execute(f"DELETE FROM {table}")  # noqa: S608  # fixed names
-            self._writer.execute("INSERT INTO fts(fts) VALUES ('delete-all')")
-            self._set_meta("complete", 0)
-            merge_as_written(self._writer, on=False)
-            self._next_generation()
-
-        self._write(work)
+        self._write(lambda: drop_all(self._writer))
 
     def replace_damaged(self, epoch: int | None = None) -> bool:
         """Let a new, empty file take the place of a damaged one.
@@ -187,16 +190,17 @@ class Index:
         with self.write_lock:
             if epoch not in (None, self._epoch):
                 return False
-            self._close_idle()
-            with suppress(sqlite3.Error):
-                self._writer.close()
-            if self.file and self._identity == identity(
-                self.file
-            ):  # else another process put a new one there
-                self._set_aside(self.file)
-            self._epoch += 1
-            self.file = self._writable_file()
-            self._writer = self._open_or_rebuild()
+            with self._takeover:
+                self._readers.close()
+                with suppress(sqlite3.Error):
+                    self._writer.close()
+                ours = self._identity == identity(self.file)  # not one of another process
+                if self.file and ours:
+                    self._set_aside(self.file)
+                self._epoch += 1
+                self.file = self._writable_file()
+                self._writer = self._open_or_rebuild()
+                self._readers = Readers(self.file)
             return True
 
     def build_turn(self, wait_seconds: float = 0.0) -> AbstractContextManager[bool]:
@@ -225,6 +229,21 @@ class Index:
             raise
         return made
 
+    def _merge_step(self, epoch: int, *, first: bool) -> bool:
+        """Merge some of the word index; whether there is more to do. What is left at last is put in order.
+
+        The log is copied back without waiting for readers: one of them may wait for the write lock.
+        """
+        with self.write_lock, in_our_words(self._epoch):
+            if self._closed or self._epoch != epoch:
+                return False
+            if merge_some(self._writer, first=first):
+                return True
+            self._in_transaction(lambda: mark_merged(self._writer))
+            self._writer.executescript("PRAGMA incremental_vacuum")  # `execute` gives one page back
+            self._writer.execute("PRAGMA wal_checkpoint(PASSIVE)")
+            return False
+
     def _carry_on_in_memory(self) -> bool:
         """Let a copy in memory take over; False when the index is there already, or too large."""
         pages, size = (
@@ -235,11 +254,12 @@ class Index:
             return False
         memory = connected(None, writes=True)
         self._writer.backup(memory)
-        self._close_idle()
-        self._writer.close()
-        self._use_memory()
-        self._epoch += 1
-        self._writer = memory
+        with self._takeover:
+            self._readers.close()
+            self._writer.close()
+            self._use_memory()
+            self._epoch += 1
+            self._writer = memory
         return True
 
     def _use_memory(self) -> None:
@@ -304,47 +324,3 @@ class Index:
         """Raise IndexDamaged when another file, or none, stands where ours was opened."""
         if self.file is not None and identity(self.file) != self._identity:
             raise IndexDamaged("The index file is gone.", epoch=self._epoch)
-
-    def _borrow(self) -> sqlite3.Connection:
-        self._ensure_in_place()
-        while True:
-            try:
-                epoch, connection = self._readers.get_nowait()
-            except queue.Empty:
-                break
-            if epoch == self._epoch:
-                return connection
-            connection.close()
-        connection = connected(self.file)
-        connection.execute("PRAGMA query_only = ON")
-        return connection
-
-    def _give_back(self, epoch: int, connection: sqlite3.Connection) -> None:
-        if epoch == self._epoch and not self._closed:
-            self._readers.put((epoch, connection))
-        else:
-            connection.close()
-        if self._closed:
-            self._close_idle()
-
-    def _close_idle(self) -> None:
-        while True:
-            try:
-                self._readers.get_nowait()[1].close()
-            except queue.Empty:
-                return
-
-    def _next_generation(self) -> int:
-        generation = int(self._meta("generation") or 0) + 1
-        self._set_meta("generation", generation)
-        return generation
-
-    def _meta(self, key: str) -> Any:
-        found = self._writer.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-        return found[0] if found else None
-
-    def _set_meta(self, key: str, value: object) -> None:
-        self._writer.execute(
-            "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-            (key, value),
-        )

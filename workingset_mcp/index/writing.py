@@ -1,4 +1,7 @@
-"""Writing a note into the tables, and dropping one. Called inside a transaction of the engine."""
+"""Writing notes into the tables, dropping them, and what is remembered of the whole.
+
+Called inside a transaction of the engine.
+"""
 
 import json
 import sqlite3
@@ -20,6 +23,7 @@ Row: TypeAlias = tuple[Any, ...]
 # parts that are left alone. Parts of a size to merge bit by bit, to merge at once; bytes of a part.
 _MERGING = {"automerge": 4, "crisismerge": 16, "hashsize": 1 << 20}
 _BUILDING = {"automerge": 0, "crisismerge": 200, "hashsize": 4 << 20}
+_MERGE_PAGES = 500  # of one step: some 40 ms, while nobody else writes
 
 
 def already_there(writer: sqlite3.Connection, parsed: Parsed) -> bool:
@@ -59,10 +63,56 @@ def delete_note(writer: sqlite3.Connection, path: str) -> None:
     writer.execute("DELETE FROM note WHERE id = ?", (note_id,))
 
 
+def drop_all(writer: sqlite3.Connection) -> None:
+    """Drop every row, as before a first build."""
+    for table in ("note", "section", "item", "status"):
+        writer.execute(f"DELETE FROM {table}")  # noqa: S608  # fixed names
+    writer.execute("INSERT INTO fts(fts) VALUES ('delete-all')")
+    for key in ("complete", "unmerged"):
+        _set_meta(writer, key, 0)
+    merge_as_written(writer, on=False)
+    next_generation(writer)
+
+
 def merge_as_written(writer: sqlite3.Connection, *, on: bool) -> None:
     """Whether the word index is merged bit by bit while notes are written."""
     chosen = _MERGING if on else _BUILDING
     writer.executemany("INSERT INTO fts(fts, rank) VALUES (?, ?)", chosen.items())
+
+
+def merge_some(writer: sqlite3.Connection, *, first: bool) -> bool:
+    """Go on to make the word index one part; whether there is more to do."""
+    before = writer.total_changes
+    pages = -_MERGE_PAGES if first else _MERGE_PAGES  # below 0: of all parts there are now
+    writer.execute("INSERT INTO fts(fts, rank) VALUES ('merge', ?)", (pages,))
+    return writer.total_changes - before > 1  # as FTS5 says that it did anything
+
+
+def mark_complete(writer: sqlite3.Connection) -> None:
+    """Remember that everything is indexed, and that its words are to be merged."""
+    if not meta(writer, "complete"):
+        _set_meta(writer, "complete", 1)
+        _set_meta(writer, "unmerged", 1)
+
+
+def mark_merged(writer: sqlite3.Connection) -> None:
+    """Remember that the words of a complete index are merged, and merge what comes as it is written."""
+    if meta(writer, "complete"):  # else a new build has begun
+        _set_meta(writer, "unmerged", 0)
+        merge_as_written(writer, on=True)
+
+
+def next_generation(writer: sqlite3.Connection) -> int:
+    """Raise the generation."""
+    generation = int(meta(writer, "generation") or 0) + 1
+    _set_meta(writer, "generation", generation)
+    return generation
+
+
+def meta(writer: sqlite3.Connection, key: str) -> Any:
+    """What is remembered under a key; None when nothing is."""
+    found = writer.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+    return found[0] if found else None
 
 
 def insert_notes(writer: sqlite3.Connection, added: Sequence[Parsed]) -> None:
@@ -117,6 +167,13 @@ def insert_notes(writer: sqlite3.Connection, added: Sequence[Parsed]) -> None:
     _insert(writer, "fts(rowid, body, title, heads, path, cjk, dt)", searchable)
     _insert(writer, "item", items)
     _insert(writer, "status", statuses)
+
+
+def _set_meta(writer: sqlite3.Connection, key: str, value: object) -> None:
+    writer.execute(
+        "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+        (key, value),
+    )
 
 
 def _last_id(writer: sqlite3.Connection, table: str) -> int:
