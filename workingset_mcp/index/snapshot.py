@@ -100,10 +100,8 @@ class Snapshot:
 
     def branch_times(self) -> list[tuple[str, int]]:
         """Branches by name with the newest file time of their notes, in nanoseconds."""
-        rows = self._all(
-            "SELECT branch, max(mtime_ns) FROM note WHERE kind != 'brief' GROUP BY branch ORDER BY branch"
-        )
-        return [(row[0], row[1]) for row in rows]
+        sql = "SELECT branch, max(mtime_ns) FROM note WHERE kind != 'brief' GROUP BY branch ORDER BY branch"
+        return self._all(sql)
 
     def branch_names(self) -> list[str]:
         """Names of the branches that hold a note."""
