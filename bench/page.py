@@ -166,12 +166,39 @@ def _where(at: Figures) -> list[str]:
         shares = {name: seconds / whole for name, seconds in parts.items()}
         rows.append(("full index, each part alone", f"{whole:.2f} s", _shares(shares)))
     for name, made in at.get("profile", {}).items():
-        rows.append(
-            (f"{name}, in process", f"{made['milliseconds']:.1f} ms", _shares(made["shares"]))
-        )
+        rows.append((name, f"{made['milliseconds']:.1f} ms", _shares(made["shares"])))
+    rows += _saved(at) + _commanded(at)
     if not rows:
         return [ABSENT]
     return table((f"what, at {LARGEST_OFTEN:,} notes", "takes", "of which"), rows)
+
+
+def _saved(at: Figures) -> list[Row]:
+    """A save: the refresh and the search in it are measured elsewhere."""
+    try:
+        whole = median(at["save"]["milliseconds"])
+        parts = {
+            "refresh and commit": median(at["refresh"]["one note saved"]),
+            "search": median(at["search"]["handshake"]["search"]["ours"]["p50"]),
+        }
+    except KeyError:
+        return []
+    shares = {name: part / whole for name, part in parts.items()}
+    shares["waiting for events to end, and for the next search"] = 1 - sum(shares.values())
+    return [("one file saved, to a search that shows it", f"{whole:.0f} ms", _shares(shares))]
+
+
+def _commanded(at: Figures) -> list[Row]:
+    imports = at.get("cli", {}).get("imports", {})
+    rows = []
+    for name, importing in imports.items():
+        whole = median(at["cli"][name])
+        shares = {
+            "importing": importing / whole,
+            "Python itself, and the work": 1 - importing / whole,
+        }
+        rows.append((f"`{name}`", f"{whole:.2f} s", _shares(shares)))
+    return rows
 
 
 def _shares(shares: Mapping[str, float]) -> str:

@@ -85,7 +85,7 @@ def save(bench: serving.Bench, rounds: int) -> Figures:
 
 def profile(bench: serving.Bench, rounds: int) -> Figures:
     """Where the time goes."""
-    return profiles.shares(bench)
+    return profiles.shares(bench, rounds)
 
 
 PARTS: dict[str, Callable[[serving.Bench, int], Figures]] = {

@@ -4,6 +4,7 @@ Wall seconds over a warm index; memory is the resident set of a server that has 
 beside the empty server's. Not here: calls over MCP (`serving`), the floor of a build (`floors`).
 """
 
+import os
 import subprocess
 import sys
 import time
@@ -16,6 +17,7 @@ from serving import EMPTY_SERVER, Asked, Bench, Figures, files_below
 QUIET_SECONDS = 0.5
 QUIET_WITHIN_SECONDS = 30.0
 ALL_BRIEFS_MOST_NOTES = 1_300
+TELL_IMPORTS = {"PYTHONPROFILEIMPORTTIME": "1"}
 
 
 def commands(bench: Bench, rounds: int) -> Figures:
@@ -35,16 +37,29 @@ def commands(bench: Bench, rounds: int) -> Figures:
             seconds = spent(command)[0]
             if turn:  # the first run of each only warms the disk
                 found[name].append(seconds)
-    found["import mcp"] = [name for name, command in asked.items() if _imports_mcp(command)]
+    imports = {name: imported(_told_of_imports(command)) for name, command in asked.items()}
+    found["import mcp"] = [name for name, modules in imports.items() if "mcp" in modules]
+    found["imports"] = {
+        name: sum(own for own, _ in modules.values()) for name, modules in imports.items()
+    }
     return found
 
 
-def _imports_mcp(command: list[str]) -> bool:
-    told = subprocess.run(
-        [command[0], "-X", "importtime", *command[1:]], check=True, capture_output=True,
-        stdin=subprocess.DEVNULL,
-    )  # fmt: skip
-    return any(line.rpartition(b"|")[2].strip() == b"mcp" for line in told.stderr.splitlines())
+def _told_of_imports(command: list[str]) -> bytes:
+    return subprocess.run(
+        command, check=True, capture_output=True, stdin=subprocess.DEVNULL,
+        env={**os.environ, **TELL_IMPORTS},
+    ).stderr  # fmt: skip
+
+
+def imported(told: bytes) -> dict[str, tuple[float, float]]:
+    """Modules and their seconds, own and with what they import, from what Python says of imports."""
+    rows = [line.removeprefix(b"import time:").split(b"|") for line in told.splitlines()]
+    return {
+        name.decode().strip(): (int(own) / 1e6, int(whole) / 1e6)
+        for own, whole, name in (row for row in rows if len(row) == 3)
+        if own.strip().isdigit()
+    }
 
 
 def memory(bench: Bench, rounds: int) -> Figures:

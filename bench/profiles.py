@@ -1,4 +1,4 @@
-"""Where the time of an answer goes: own time by part, of searches and briefs inside one process.
+"""Where the time goes: own time by part, of calls inside one process, and of a start.
 
 `cProfile` slows small functions down, so shares are a direction and not a measure; what a call takes
 without it stands beside. Not here: the parts of a build, each timed alone (`floors`).
@@ -14,6 +14,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from processes import TELL_IMPORTS, imported
+from raw_client import Server, processor_seconds
 from serving import Bench, Figures
 
 from workingset_mcp.settings import Settings
@@ -24,23 +26,53 @@ _PACKAGE = "workingset_mcp"
 _BUILT_IN = {
     "sqlite3": "SQLite",
     "posix": "the disk",
-    "CoreBPE": "counting tokens",
-    "tiktoken": "counting tokens",
     "re.Pattern": "regular expressions",
 }
 
 
-def shares(bench: Bench) -> Figures:
-    """For searches and briefs: milliseconds in process (median), and the share of each part."""
+def shares(bench: Bench, rounds: int) -> Figures:
+    """For each kind of work: milliseconds (median), and the share of each part."""
     queries = [one["query"] for _, one in bench.searches(100)]
     branches = [one["branch"] for _, one in bench.briefs(25)[0]]
     return {
-        "search": _profiled(bench, Workspace.search, queries),
-        "brief": _profiled(bench, Workspace.brief, branches),
+        "search, in process": _profiled(bench, Workspace.search, queries),
+        "brief, in process": _profiled(bench, Workspace.brief, branches),
+        "refresh, in process": _profiled(bench, _refreshed, [""] * 9),
+        "start to first answer, processor": _start(bench, rounds),
     }
 
 
-def _profiled(bench: Bench, ask: Callable[[Workspace, str], str], asked: list[str]) -> Figures:
+def _refreshed(workspace: Workspace, _: str) -> None:
+    workspace.freshness.refresh()
+
+
+def _start(bench: Bench, rounds: int) -> Figures:
+    """A start: what the SDK imports, our modules, other libraries; and then the work."""
+    laps = [_started(bench) for _ in range(rounds)]
+    whole = median(map(sum, laps))
+    shares = (median(lap) / whole for lap in zip(*laps, strict=True))
+    return {"milliseconds": whole * 1e3, "shares": dict(zip(_LAPS, shares, strict=True))}
+
+
+_LAPS = ("the SDK", "our modules", "other libraries", "opening, wiring, refresh, first search")
+
+
+def _started(bench: Bench) -> tuple[float, ...]:
+    server = Server(bench.command("serve"), environment=TELL_IMPORTS)
+    try:
+        server.initialize()
+        server.call(*bench.searches(2)[0])
+        spent = processor_seconds(server.process.pid)
+    finally:
+        server.kill()
+    modules = imported(b"".join(server.errors))
+    sdk = modules["mcp"][1]
+    ours = sum(own for name, (own, _) in modules.items() if name.startswith(_PACKAGE))
+    every = sum(own for own, _ in modules.values())
+    return sdk, ours, every - sdk - ours, spent - every
+
+
+def _profiled(bench: Bench, ask: Callable[[Workspace, str], object], asked: list[str]) -> Figures:
     took: list[float] = []
     with _opened(bench) as workspace:
         for one in asked:

@@ -7,15 +7,16 @@ ever downloaded. Not here: budgets (`budget`).
 """
 
 import re
-import struct
+import sys
 import threading
-from bisect import bisect_left
+from array import array
 from collections import defaultdict
 from functools import cache, lru_cache
 from itertools import groupby, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from unicodedata import category
+from zlib import crc32
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
@@ -96,69 +97,53 @@ def _load() -> "Encoding":
 # -- the table -------------------------------------------------------------------------------------
 
 
-class _SameLength(NamedTuple):
-    """Tokens of one length: how many, where the first begins, and how many shorter ones there are."""
-
-    number: int
-    start: int
-    shorter: int
-
-
 class _Table(NamedTuple):
-    """The file, where the ranks begin in it, and its tokens by length."""
+    """Where each token begins in `tokens`, by rank, and where to look for the rank of a token."""
 
-    content: bytes
-    ranks_start: int
-    by_length: dict[int, _SameLength]
+    starts: "array[int]"  # and the end of the last
+    slots: "array[int]"  # rank + 1, or 0 for none; as many as a power of two
+    tokens: bytes
 
 
 @cache
 def _table() -> _Table:
-    """The published table, in a file made for looking up: numbers are little-endian.
+    """The published table, in a file made for looking up: numbers of four bytes, little-endian.
 
-    How many lengths of tokens there are (two bytes); each length (two) with how many tokens have it
-    (four), shortest first; the rank of each token (four); the tokens themselves. Tokens of one
-    length are sorted.
+    How many tokens there are, and slots; starts; slots; the tokens, in the order of their ranks. A
+    token's slot is the one that its CRC-32 names, or the next that was free.
     """
-    content = (Path(__file__).with_name("data") / "o200k_base.ranks").read_bytes()
-    ranks_start = 2 + 6 * int.from_bytes(content[:2], "little")
-    lengths = list(struct.iter_unpack("<HI", content[2:ranks_start]))
-    by_length, start, shorter = {}, ranks_start + 4 * sum(number for _, number in lengths), 0
-    for length, number in lengths:
-        by_length[length] = _SameLength(number, start, shorter)
-        start, shorter = start + length * number, shorter + number
-    return _Table(content, ranks_start, by_length)
+    content = (Path(__file__).with_name("data") / "o200k_base.table").read_bytes()
+    tokens, slots = (int.from_bytes(content[at : at + 4], "little") for at in (0, 4))
+    slots_at = 8 + 4 * (tokens + 1)
+    tokens_at = slots_at + 4 * slots
+    return _Table(
+        _numbers(content[8:slots_at]), _numbers(content[slots_at:tokens_at]), content[tokens_at:]
+    )
+
+
+def _numbers(content: bytes) -> "array[int]":
+    numbers = array("I", content)
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return numbers
 
 
 def published_ranks() -> dict[bytes, int]:
     """Every token with its rank."""
-    content, ranks_start, by_length = _table()
-    tokens: list[bytes] = []
-    for length, (number, start, _) in by_length.items():
-        same = content[start : start + length * number]
-        tokens += [token for (token,) in struct.iter_unpack(f"{length}s", same)]
-    return dict(
-        zip(tokens, struct.unpack_from(f"<{len(tokens)}I", content, ranks_start), strict=True)
-    )
+    starts, _, tokens = _table()
+    return {tokens[start:end]: rank for rank, (start, end) in enumerate(pairwise(starts))}
 
 
 @lru_cache(maxsize=8_192)
 def _rank(token: bytes) -> int:
     """The rank of a token, or `_NO_TOKEN`."""
-    content, ranks_start, by_length = _table()
-    length = len(token)
-    if length not in by_length:
-        return _NO_TOKEN
-    number, start, shorter = by_length[length]
-
-    def token_at(place: int) -> bytes:
-        return content[start + place * length : start + place * length + length]
-
-    place = bisect_left(range(number), token, key=token_at)
-    if place == number or token_at(place) != token:
-        return _NO_TOKEN
-    at = ranks_start + 4 * (shorter + place)
-    return int.from_bytes(content[at : at + 4], "little")
+    starts, slots, tokens = _table()
+    place = crc32(token) % len(slots)
+    while number := slots[place]:
+        if tokens[starts[number - 1] : starts[number]] == token:
+            return number - 1
+        place = (place + 1) % len(slots)
+    return _NO_TOKEN
 
 
 # -- without the encoder ---------------------------------------------------------------------------
@@ -207,10 +192,11 @@ def _merged(whole: bytes) -> int:
     ranks = [_rank(one + other) for one, other in pairwise(parts)]
     while ranks and (best := min(ranks)) < _NO_TOKEN:
         at = ranks.index(best)
-        parts[at : at + 2] = [parts[at] + parts[at + 1]]
+        joined = parts[at] + parts[at + 1]
+        parts[at : at + 2] = [joined]
         del ranks[at]
         if at:
-            ranks[at - 1] = _rank(parts[at - 1] + parts[at])
+            ranks[at - 1] = _rank(parts[at - 1] + joined)
         if at < len(ranks):
-            ranks[at] = _rank(parts[at] + parts[at + 1])
+            ranks[at] = _rank(joined + parts[at + 1])
     return len(parts)
