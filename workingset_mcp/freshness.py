@@ -212,10 +212,8 @@ class Freshness:
         self, paths: Sequence[str], view: Snapshot | None = None
     ) -> tuple[dict[str, Fingerprint], dict[str, Known]]:
         """What disk and index say of these paths."""
-        of, branch_of = self._known.of, self.vault.branch_of
         with self._lock:
-            seen = ((path, of(branch_of(path), view).get(path)) for path in paths)
-            known = {path: found for path, found in seen if found}
+            known = self._known.about(paths, view)
         return self.vault.fingerprints(paths), known
 
     def _refresh(
@@ -291,7 +289,7 @@ class Freshness:
         touched: list[tuple[str, Known]] = []
         there = self.vault.fingerprints(removed)  # again by now
         gone = [path for path in removed if path not in there]
-        _, all_known = self._about(batch)
+        all_known = self._known.about(batch)
         for path in batch:
             stop_if_gone()
             if self.stopping.is_set():

@@ -50,6 +50,14 @@ class KnownFiles:
             self._compare(branch)
         return self._parts[branch]
 
+    def about(self, paths: Iterable[str], view: Snapshot | None = None) -> dict[str, Known]:
+        """What the index knows, or knew in a view of it, of those of these paths that it has."""
+        if view is None:
+            with self._index.snapshot() as newest:
+                return self.about(paths, newest)
+        found = ((path, self.of(self._branch_of(path), view).get(path)) for path in paths)
+        return {path: known for path, known in found if known}
+
     def news(self) -> set[str]:
         """Paths of notes that another process wrote or dropped since this was asked, as far as seen."""
         told, self._news = self._news, set()
