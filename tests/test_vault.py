@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workingset_mcp.errors import NoteNotFound, PathRefused, VaultNotFound, WorkingsetError
+from workingset_mcp.files import read_up_to
 from workingset_mcp.settings import Settings
 from workingset_mcp.vault import MOST_NOTE_BYTES, LeftOut, Vault
 
@@ -743,3 +744,18 @@ def test_what_is_left_out_is_listed_by_status(open_vault: OpenVault) -> None:
         LeftOut("dist", "left out by default"),
         LeftOut("plan (conflicted copy).md", "conflict copy of a sync program"),
     }
+
+
+@pytest.mark.parametrize(
+    ("most", "size"), [(200_000, 150_000), (200_000, 0), (200_000, 170_000), (100_000, 70_000)]
+)
+def test_a_file_is_read_to_its_end_whatever_its_size_was_said_to_be(
+    tmp_path: Path, most: int, size: int
+) -> None:
+    content = os.urandom(150_000)
+    (tmp_path / "a").write_bytes(content)
+    handle = os.open(tmp_path / "a", os.O_RDONLY)
+    try:
+        assert read_up_to(most, handle, size) == content[:most]
+    finally:
+        os.close(handle)

@@ -15,6 +15,7 @@ from typing import NamedTuple
 _CLOCK_STEP_NS = 50_000_000  # file systems stamp in steps of up to some 10 ms
 _UNFINISHED = ".workingset-part"  # ends the names of files that are being written
 _UNFINISHED_SECONDS = 60  # by then a writer is done, or was killed
+_FURTHER_BYTES = 65_536  # at a time, of a file that is longer than its size says
 COARSE_CLOCK_STEP_NS = 2_000_000_000  # FAT and some network disks
 _made = tuple.__new__  # twice as fast as calling the class; a walk makes one for every note
 
@@ -86,6 +87,27 @@ def open_without_links(root: Path, path: str) -> int:
         return os.open(parts[-1], flags | nofollow | os.O_NONBLOCK, dir_fd=folder)
     finally:
         os.close(folder)
+
+
+def read_without_links(root: Path, path: str, most: int) -> tuple[bytes, Fingerprint]:
+    """The bytes of a regular file, `most` at most, and its fingerprint by then. Raises OSError."""
+    handle = open_without_links(root, path)
+    try:
+        about = os.fstat(handle)
+        if not stat.S_ISREG(about.st_mode):
+            raise IsADirectoryError(path)
+        return read_up_to(most, handle, about.st_size), fingerprint_of(os.fstat(handle))
+    finally:
+        os.close(handle)
+
+
+def read_up_to(most: int, handle: int, size: int) -> bytes:
+    """The first bytes of an opened file; as much is set aside as its size says."""
+    parts, left, wanted = [], most, size + 1
+    while left and (part := os.read(handle, min(wanted, left))):
+        parts.append(part)
+        left, wanted = left - len(part), _FURTHER_BYTES
+    return b"".join(parts)
 
 
 def other_spelling(root: Path, path: str) -> str | None:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from workingset_mcp.errors import NoteNotFound, PathRefused, VaultNotFound
 from workingset_mcp.files import Fingerprint as Fingerprint
-from workingset_mcp.files import fingerprint_of, is_link, open_without_links, other_spelling, scan
+from workingset_mcp.files import fingerprint_of, is_link, other_spelling, read_without_links, scan
 from workingset_mcp.ignoring import (
     CONFLICT_COPY,
     EDITOR_TEMPORARY,
@@ -108,17 +108,7 @@ class Vault:
 
     def read(self, path: str) -> tuple[bytes, Fingerprint]:
         """The bytes of a note and their fingerprint, never through a link. Raises OSError."""
-        handle = open_without_links(self.root, path)
-        try:
-            about = os.fstat(handle)
-            if not stat.S_ISREG(about.st_mode):
-                raise IsADirectoryError(path)
-            with os.fdopen(handle, "rb", closefd=False) as file:
-                raw = file.read(min(about.st_size + 1, MOST_NOTE_BYTES))  # as much is set aside
-                raw += file.read(MOST_NOTE_BYTES - len(raw)) if len(raw) > about.st_size else b""
-            return raw, fingerprint_of(os.fstat(handle))
-        finally:
-            os.close(handle)
+        return read_without_links(self.root, path, MOST_NOTE_BYTES)
 
     def fingerprint(self, path: str) -> Fingerprint | None:
         """The fingerprint of a file as it is now; None when it is gone or no file."""
