@@ -114,17 +114,6 @@ class BranchRow(NamedTuple):
     size: int  # bytes of its notes
 
 
-class SearchColumns(NamedTuple):
-    """The weighted columns of one section, in the order of the table."""
-
-    body: str
-    title: str
-    heads: str
-    path: str
-    cjk: str
-    dt: str
-
-
 def kept_headings(headings: Sequence[str], title: str) -> str:
     r"""A heading path as it is kept: one a line, a `\r` for the note's title at its beginning."""
     if headings and headings[0] == title:
@@ -150,33 +139,34 @@ def section_date(headings: Sequence[str]) -> str:
     return month
 
 
-def search_columns(
-    *, path: str, title: str, aliases: str, tags: str, note_date: str,
-    headings: Sequence[str], date: str, text: str,
-) -> SearchColumns:  # fmt: skip
-    """What the search columns of a section hold; `text` comes without its front matter.
+class SearchableNote:
+    """What the weighted search columns of a note's sections hold.
 
     Words in CJK text are overlapping pairs of characters in `cjk`; the other columns hold the rest,
     so that Latin words inside CJK text stand alone.
     """
-    titles = f"{title}\n{aliases}" if aliases else title
-    heads = "\n".join(headings[1:] if headings and headings[0] == title else headings)
-    names = _names(path, tags)
-    cjk = ""
-    if not (text.isascii() and titles.isascii() and names.isascii() and heads.isascii()):
-        cjk = " ".join(bigrams(part) for part in (titles, heads, names, text) if not part.isascii())
-        text, titles, heads, names = (
-            part if part.isascii() else CJK_RUN.sub(" ", part)
-            for part in (text, titles, heads, names)
-        )
-    body = text.replace("\0", " ") if "\0" in text else text
-    return SearchColumns(body, titles, heads, names, cjk.strip(), _dates(note_date, date))
 
+    def __init__(self, *, path: str, title: str, aliases: str, tags: str, date: str) -> None:
+        self._title, self._date = title, date
+        self._titles = f"{title}\n{aliases}" if aliases else title
+        names = _PATH_MARKS.sub(" ", path)
+        self._names = f"{names}\n{tags}" if tags else names
+        self._is_ascii = self._titles.isascii() and self._names.isascii()
 
-@lru_cache(maxsize=64)  # the sections of a note come one behind the other
-def _names(path: str, tags: str) -> str:
-    names = _PATH_MARKS.sub(" ", path)
-    return f"{names}\n{tags}" if tags else names
+    def search_columns(self, headings: Sequence[str], date: str, text: str) -> tuple[str, ...]:
+        """Body, title, heads, path, cjk and dt of a section; `text` comes without its front matter."""
+        titles, names = self._titles, self._names
+        heads = "\n".join(headings[1:] if headings and headings[0] == self._title else headings)
+        cjk = ""
+        if not (self._is_ascii and text.isascii() and heads.isascii()):
+            parts = (titles, heads, names, text)
+            cjk = " ".join(bigrams(part) for part in parts if not part.isascii()).strip()
+            if cjk:
+                titles, heads, names, text = (
+                    part if part.isascii() else CJK_RUN.sub(" ", part) for part in parts
+                )
+        body = text.replace("\0", " ") if "\0" in text else text
+        return body, titles, heads, names, cjk, _dates(self._date, date)
 
 
 @lru_cache(maxsize=1024)

@@ -12,12 +12,14 @@ from workingset_mcp.index.rows import (
     ITEM_FORMS,
     ITEM_KINDS,
     Parsed,
+    SearchableNote,
     headings_of,
     kept_headings,
-    search_columns,
     section_date,
 )
 
+_KIND_NUMBERS = {kind: number for number, kind in enumerate(ITEM_KINDS)}
+_FORM_NUMBERS = {form: number for number, form in enumerate(ITEM_FORMS)}
 Row: TypeAlias = tuple[Any, ...]
 # How the word index is written once a vault is indexed, as FTS5 has it, and while that is done: in large
 # parts that are left alone. Parts of a size to merge bit by bit, to merge at once; bytes of a part.
@@ -47,11 +49,11 @@ def delete_note(writer: sqlite3.Connection, path: str) -> None:
     rows = writer.execute(
         "SELECT id, headings, date, skip, text FROM section WHERE id BETWEEN ? AND ?", own_sections
     ).fetchall()
+    searchable_note = SearchableNote(path=path, title=title, aliases=aliases, tags=tags, date=date)
     for section_id, headings, own_date, skip, text in rows:
-        columns = search_columns(
-            path=path, title=title, aliases=aliases, tags=tags, note_date=date,
-            headings=headings_of(headings, title), date=own_date, text=text[skip:],
-        )  # fmt: skip
+        columns = searchable_note.search_columns(
+            headings_of(headings, title), own_date, text[skip:]
+        )
         writer.execute(
             "INSERT INTO fts(fts, rowid, body, title, heads, path, cjk, dt)"
             " VALUES ('delete', ?, ?, ?, ?, ?, ?, ?)",
@@ -136,27 +138,28 @@ def insert_notes(writer: sqlite3.Connection, added: Sequence[Parsed]) -> None:
                 *parsed.fingerprint, parsed.read_ns, parsed.digest,
             )
         )  # fmt: skip
+        searchable_note = SearchableNote(
+            path=note.path, title=note.title, aliases=aliases, tags=tags, date=note.date
+        )
         for ordinal, section in enumerate(note.sections):
+            first_line, last_line, level, headings, text, skip, opens = section
             section_id += 1
-            date = section_date(section.headings)
+            date = section_date(headings)
+            kept = kept_headings(headings, note.title)
             sections.append(
                 (
-                    section_id, note_id, ordinal, section.first_line, section.last_line, section.level,
-                    int(section.opens), kept_headings(section.headings, note.title), date, section.skip,
-                    section.text,
+                    section_id, note_id, ordinal, first_line, last_line, level, int(opens), kept,
+                    date, skip, text,
                 )
             )  # fmt: skip
-            columns = search_columns(
-                path=note.path, title=note.title, aliases=aliases, tags=tags, note_date=note.date,
-                headings=section.headings, date=date, text=section.text[section.skip :],
-            )  # fmt: skip
+            columns = searchable_note.search_columns(headings, date, text[skip:])
             searchable.append((section_id, *columns))
         items.extend(
             (
-                note_id, i.line, ITEM_KINDS.index(i.kind), ITEM_FORMS.index(i.form), i.state, i.text,
-                "\n".join(i.owners), i.due, i.date,
+                note_id, line, _KIND_NUMBERS[kind], _FORM_NUMBERS[form], state, text,
+                "\n".join(owners), due, date,
             )
-            for i in note.items
+            for line, kind, text, form, state, owners, due, date in note.items
         )  # fmt: skip
         statuses.extend(
             (note_id, s.line, s.last_line, s.heading, s.date, s.time, int(s.ambiguous))
