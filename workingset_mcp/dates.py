@@ -1,10 +1,9 @@
 """Every date form people put into headings, file names and front matter. Pure: text in, values out.
 
-Here: the names of the months, the forms (`FORMS`), dates in a text, in a path and in a YAML value,
-the search words of a date. Deliberately not here: the clock, file times, time zones (a zone word
-counts to the place of a date, not to its value); relative dates (`yesterday`); weeks, quarters,
-fiscal years; guessing the order of `02/09/2015`, or a year that no folder names. What could be two
-days gets no value.
+Here: the names of the months, the forms (`FORMS`), dates in a text, a path and a YAML value, the
+search words of a date. Not here: the clock, file times, time zones (a zone word counts to the place
+of a date, not to its value); relative dates (`yesterday`); weeks, quarters, fiscal years; guessing the
+order of `02/09/2015`, or a year that no folder names. What could be two days gets no value.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Literal, TypeAlias
 
 from workingset_mcp.words import by_first_letter
@@ -148,7 +147,7 @@ def _compile(*, year_given: bool) -> re.Pattern[str]:
 
 
 # What every form with a year holds; it spares most texts the long pattern.
-_HINT = re.compile(
+DATE_HINT = re.compile(
     rf"[0-9'\u2018\u2019](?:(?<=2)0[0-9]{{2}}|(?<=1)99[0-9]|(?<=['\u2018\u2019])[0-9]{{2}}"
     rf"|(?<=[0-9])[/_{_DASHES}][0-9]{{1,2}}[/_{_DASHES}][0-9]{{2}})"
 )
@@ -197,7 +196,7 @@ def find_dates(
     `year` completes forms without one (`April 25`); give it only where a folder names the year.
     `order` decides `02/09/2015`; a part over 12 decides without it, and dots are day first.
     """
-    if not (_HINT if year is None else _DIGIT).search(text):
+    if not (DATE_HINT if year is None else _DIGIT).search(text):
         return []
     found = []
     pattern = _compile(year_given=year is not None)
@@ -294,6 +293,7 @@ def year_only_of_path(path: str) -> str | None:
     return str(year) if year else None
 
 
+@lru_cache(maxsize=256)  # notes share folders
 def _year_named(name: str) -> int | None:
     years = set(_LONE_YEAR.findall(name.lower()))
     return int(years.pop()) if len(years) == 1 else None

@@ -3,7 +3,7 @@
 import re
 from functools import lru_cache
 
-from workingset_mcp.dates import find_dates
+from workingset_mcp.dates import DATE_HINT, find_dates
 from workingset_mcp.lines import STANDING_KINDS, Item, any_of
 from workingset_mcp.settings import Settings
 
@@ -16,7 +16,6 @@ _NO_OWNER = re.compile(
     r"|p\d|q\d|tbd|\W*)$",
     re.IGNORECASE,
 )
-_DIGIT = re.compile("[0-9]")
 _DUE_MARK = re.compile(
     r"📅|\[(?:due|deadline)::|(?:^|[(\s,;*_])(?:due|by|until|deadline|fällig|bis)\b[:*_]*",
     re.IGNORECASE,
@@ -37,7 +36,7 @@ def with_fields(item: Item, date: str, settings: Settings) -> Item:
 def _owners(item: Item, settings: Settings) -> tuple[str, ...]:
     text = item.text
     found: list[str] = []
-    prefix = _BRACKET_PREFIX.match(text)
+    prefix = _BRACKET_PREFIX.match(text) if "[" in text else None
     if prefix:
         found.extend(re.split(r"[,/&;]| and | und ", prefix[1]))
     if ":" in text or "：" in text:
@@ -48,6 +47,8 @@ def _owners(item: Item, settings: Settings) -> tuple[str, ...]:
         found.extend(match[1] for match in _INLINE_OWNER.finditer(text))
     if "@" in text:
         found.extend(match[1] for match in _HANDLE.finditer(text))
+    if not found:
+        return ()
     clean = (re.sub(r"[*_`]", "", owner).strip(" @.,;:()[]") for owner in found)
     return tuple(dict.fromkeys(o for o in clean if o and len(o) <= 60 and not _NO_OWNER.match(o)))
 
@@ -62,7 +63,7 @@ def _owner_field(words: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def _due(item: Item, settings: Settings) -> str:
-    if not _DIGIT.search(item.text):
+    if not DATE_HINT.search(item.text):
         return ""
     if item.kind == "due" and item.form == "label":
         return _first_day(item.text, settings)

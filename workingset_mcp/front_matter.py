@@ -65,10 +65,12 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter:
     dates = []
     for name in DATE_FIELDS:
         value = found.get(name)
+        if value in (None, ""):
+            continue
         day = iso_day(value) if not _is_huge(value) else None
         if day:
             dates.append(day)
-        elif name == "date" and value not in (None, ""):
+        elif name == "date":
             shown = "of many digits" if _is_huge(value) else repr(str(value)[:40])
             remarks.append(f"front matter date {shown} is no date")
     return FrontMatter(

@@ -11,6 +11,7 @@ from workingset_mcp.fields import with_fields
 from workingset_mcp.lines import (
     LETTERS,
     LIST_MARK,
+    TASK_BOX,
     Item,
     bare_line,
     plain,
@@ -24,6 +25,7 @@ from workingset_mcp.standing import standing_of
 from workingset_mcp.statuses import DatedHeadings
 
 _TASK = re.compile(rf"\n[ \t>]*{LIST_MARK}[ \t]+\[([ xX/\-><!?])\][ \t]+(\S[^\n]*)")
+_TASK_BOX = re.compile(TASK_BOX)
 _BULLET = re.compile(rf"^([ \t>]*){LIST_MARK}[ \t]+(\S.*)$")
 _BOX = re.compile(r"^\[[^\[\]]?\](?:[ \t]|$)")
 _NOTHING = re.compile(
@@ -53,6 +55,8 @@ def items_of(
 
 
 def _tasks(outline: Outline) -> Iterator[Item]:
+    if not _TASK_BOX.search(outline.flat):
+        return
     for line, matched in outline.lines_like(_TASK):
         kind = outline.kinds[line - 1]
         if kind != Kind.TEXT or not (line in outline.item_depth or _inside_list(outline, line)):

@@ -17,10 +17,10 @@ CANCELLED_STATES = ("-", ">", "<")
 
 LIST_MARK = r"(?:[-*+]|\d{1,9}[.)])"
 LETTERS = re.compile(r"\w{2}")
-_BOX = r"\[[ xX/\-><!?]\][ \t]+"
-_LINE_MARK = re.compile(rf"[ \t>]*(?:{LIST_MARK}[ \t]+)?(?:{_BOX})?")
+TASK_BOX = r"\[[ xX/\-><!?]\][ \t]+"
+_LINE_MARK = re.compile(rf"[ \t>]*(?:{LIST_MARK}[ \t]+)?(?:{TASK_BOX})?")
 _LINE_MARKS = re.compile(
-    rf"\n(?:[ \t>]+(?:{LIST_MARK}[ \t]+)?(?:{_BOX})?|{LIST_MARK}[ \t]+(?:{_BOX})?|{_BOX})"
+    rf"\n(?:[ \t>]+(?:{LIST_MARK}[ \t]+)?(?:{TASK_BOX})?|{LIST_MARK}[ \t]+(?:{TASK_BOX})?|{TASK_BOX})"
 )
 _LINK_TARGET = re.compile(r"\]\([^)\n]*\)")
 _COMMENT = re.compile(r"<!--.*?(?:-->|$)|%%.*?(?:%%|$)")

@@ -44,7 +44,7 @@ def line_ends_kept(text: str) -> list[str]:
 def outline_of(text: str) -> Outline:
     """Read the structure of a text (without a BOM)."""
     lines = split_lines(text)
-    flat = "\n".join(lines)
+    flat = "\n".join(lines) if "\r" in text else text.removesuffix("\n")
     starts = list(accumulate([len(line) + 1 for line in lines[:-1]], initial=0)) if lines else []
     outline = Outline(lines, flat, starts, bytearray(len(lines)))
     if not lines:
@@ -78,17 +78,22 @@ def _read_blocks(outline: Outline) -> None:
         return
     data, starts = _in_bytes(outline)
     body, base = flat[outline.starts[skip] :], starts[skip]
-    lists = nesting = 0
+    item_depth, lists, nesting = outline.item_depth, 0, 0
     events: Iterator[tuple[Any, Any]] = pyromark.events_with_range(body, options=_OPTIONS)
     for event, span in events:  # some are a name, most a dict of one
         if "Text" in event:
             continue
-        if "Start" in event:
+        if "End" in event:
+            if type(event["End"]) is dict:
+                name = next(iter(event["End"]))
+                nesting -= name in _CONTAINERS
+                lists -= name == "List"
+        elif "Start" in event:
             tag = event["Start"]
             name = tag if type(tag) is str else next(iter(tag))
             if name == "Item":
                 at = _first_mark(data, base + span["start"])
-                outline.item_depth[bisect_right(starts, at)] = lists
+                item_depth[bisect_right(starts, at)] = lists
             elif name in _CONTAINERS:
                 nesting += 1
                 lists += name == "List"
@@ -97,11 +102,6 @@ def _read_blocks(outline: Outline) -> None:
                 first = bisect_right(starts, begin)
                 last = bisect_right(starts, max(begin, end - 1), first - 1)
                 _mark_block(outline, name, tag, first, last, nesting)
-        elif "End" in event:
-            if type(event["End"]) is dict:
-                name = next(iter(event["End"]))
-                nesting -= name in _CONTAINERS
-                lists -= name == "List"
         else:
             _note_span(outline, event, data, starts, base + span["start"], base + span["end"])
 
@@ -163,10 +163,8 @@ _MARKED = {
 
 
 def _add_heading(outline: Outline, level: int, first: int, last: int) -> None:
-    line = outline.lines[first - 1]
-    atx = _ATX.match(line) if first == last else None
-    if atx:
-        text = line[atx.end() :].strip()
+    if first == last:
+        text = outline.lines[first - 1].lstrip(" \t").lstrip("#").strip()
         if text.endswith("#"):
             text = _CLOSING_HASHES.sub("", text).strip()
     else:
@@ -186,7 +184,7 @@ def _check_fence(outline: Outline, tag: object, first: int, last: int) -> None:
 def _mark_comments(outline: Outline) -> None:
     """Lines that stand wholly inside an HTML or `%%` comment."""
     flat = outline.flat
-    if "<!--" not in flat and "%%" not in flat:
+    if not (outline.holds("<!--") or outline.holds("%%")):
         return
     html = _joined(outline.html_spans)
     comments = [(a, b) for a, b in html if flat.startswith("<!--", a + _blanks(flat, a))]
@@ -270,7 +268,7 @@ def _mark_comment(outline: Outline, begin: int, end: int) -> None:
 
 def _mark_bold_lines(outline: Outline) -> None:
     outline.marks = list(outline.headings)
-    if "**" not in outline.flat and "__" not in outline.flat:
+    if not (outline.holds("**") or outline.holds("__")):
         return
     for line, matched in outline.lines_like(_BOLD_LINE):
         if outline.kinds[line - 1] == Kind.TEXT and line not in outline.item_depth:

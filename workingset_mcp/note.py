@@ -90,7 +90,7 @@ def parse_note(path: str, raw: bytes, settings: Settings) -> Note:
     year = year_of_path(path)
     statuses = tuple(statuses_of(outline, settings, year=year))
     dated = DatedHeadings(outline, settings, year=year)
-    remarks.extend(_remarks_of(text, outline, statuses))
+    remarks.extend(_remarks_of(outline, statuses))
     return Note(
         path=path,
         title=_title_of(path, front, outline),
@@ -234,7 +234,7 @@ def _unit_of_each(outline: Outline, marks: list[tuple[Heading, str]]) -> tuple[U
     return tuple(units)
 
 
-def _remarks_of(text: str, outline: Outline, statuses: tuple[StatusBlock, ...]) -> list[Remark]:
+def _remarks_of(outline: Outline, statuses: tuple[StatusBlock, ...]) -> list[Remark]:
     remarks = []
     if outline.unclosed_fence_line:
         remarks.append(
@@ -242,7 +242,7 @@ def _remarks_of(text: str, outline: Outline, statuses: tuple[StatusBlock, ...]) 
                 outline.unclosed_fence_line, "code fence is never closed; the rest reads as code"
             )
         )
-    if "<<<<<<< " in text:
+    if outline.holds("<<<<<<< "):
         matched = _CONFLICT_MARK.search(outline.flat)
         if matched:
             line = outline.line_at(matched.start())

@@ -51,6 +51,10 @@ class Outline:
     mark_lines: list[int] = field(default_factory=list)
     _stacks: list[tuple[int, ...]] = field(default_factory=list)  # indexes into marks; made late
 
+    def holds(self, sign: str) -> bool:
+        """Whether the text holds a sign of several characters; most hold not even its first one."""
+        return sign[0] in self.flat and sign in self.flat
+
     def line_at(self, offset: int) -> int:
         """Number of the line that holds this offset of `flat`."""
         return bisect_right(self.starts, offset)

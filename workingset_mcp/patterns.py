@@ -18,7 +18,7 @@ def patterns_for(settings: Settings) -> "Patterns":
     return patterns_of(
         (
             settings.status_words,
-            tuple((kind, words) for kind, words in settings.labels.items()),
+            tuple(settings.labels.items()),
             settings.action_headings,
             settings.decision_headings,
         )

@@ -51,7 +51,7 @@ def sections_of(text: str, outline: Outline) -> list[Section]:
     ends = [bound[0] - 1 for bound in bounds[1:]] + [len(outline.lines)]
     for (first, level, path), last in zip(bounds, ends, strict=True):
         begin, end = offsets[first - 1], offsets[last]
-        skip = max(0, min(skip_end, end) - begin)
+        skip = min(skip_end, end) - begin if begin < skip_end else 0
         whole = Section(first, last, level, path, text[begin:end], skip)
         if end - begin <= MOST_SECTION_CHARACTERS:
             found.append(whole)

@@ -45,15 +45,15 @@ def standing_of(outline: Outline) -> Iterator[Item]:
 
 
 @cache
-def _hints() -> list[re.Pattern[str]]:
-    return hints_of((RHYTHM, ROLE, UPDATED, CONTACT, RULE))
+def _hints(*, in_ascii: bool) -> list[re.Pattern[str]]:
+    return hints_of((RHYTHM, ROLE, UPDATED, CONTACT, RULE), in_ascii=in_ascii)
 
 
 def _likely(outline: Outline) -> set[int]:
     """Every line that may be a standing one, and few others: looked for in the text as a whole."""
     found: set[int] = set()
     said = f"\n{plainly(outline.flat)[1:]}"
-    for pattern in _hints():
+    for pattern in _hints(in_ascii=said.isascii()):
         found.update(outline.lines_with(pattern, said))
     ends = [*outline.mark_lines[1:], len(outline.lines) + 1]
     for mark, end in zip(outline.marks, ends, strict=False):

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from workingset_mcp.dates import FoundDate, Order, find_dates
+from workingset_mcp.dates import DATE_HINT, FoundDate, Order, find_dates
 from workingset_mcp.lines import without_link_targets
 from workingset_mcp.outline import Heading, Outline
 from workingset_mcp.patterns import patterns_for
@@ -62,7 +62,10 @@ class DatedHeadings:
 
     def __init__(self, outline: Outline, settings: Settings, *, year: int | None = None) -> None:
         self.headings: list[tuple[Heading, str]] = []
-        for mark in outline.marks:
+        marks = outline.marks
+        if year is None and not DATE_HINT.search("\n".join([mark.text for mark in marks])):
+            marks = []
+        for mark in marks:
             value = date_of_heading(mark.text, year, settings.date_order)
             if value:
                 self.headings.append((mark, value))

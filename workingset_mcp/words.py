@@ -130,14 +130,19 @@ class StandingPhrases(Phrases):
         self.words, self.marked, self.opening, self.signs = words, marked, opening, signs
 
 
-def hints_of(kinds: Iterable[StandingPhrases]) -> list[re.Pattern[str]]:
-    r"""Patterns for lines made `plainly` and joined, a `\n` before each: who holds a phrase fits one."""
+def hints_of(kinds: Iterable[StandingPhrases], *, in_ascii: bool) -> list[re.Pattern[str]]:
+    r"""Patterns for lines made `plainly` and joined, a `\n` before each: who holds a phrase fits one.
+
+    `in_ascii`: for texts of ASCII signs alone, where an engine sees sooner where a word ends.
+    """
     words = "|".join(kind.words for kind in kinds if kind.words)
     openings = "|".join(kind.opening for kind in kinds if kind.opening)
     signs = "|".join(kind.signs for kind in kinds if kind.signs)
     marked = [pattern for kind in kinds for pattern in kind.marked]
-    patterns = (_any_phrase(words), *marked, rf"\n[^\w\n]*(?:{openings})", signs)
-    return [re.compile(pattern) for pattern in patterns]
+    patterns = [_any_phrase(words), *marked, rf"\n[^\w\n]*(?:{openings})"]
+    if in_ascii:
+        return [re.compile(pattern, re.ASCII) for pattern in patterns if pattern[0].isascii()]
+    return [re.compile(pattern) for pattern in (*patterns, signs)]
 
 
 def plainly(line: str) -> str:
@@ -237,9 +242,12 @@ RULE = StandingPhrases(
     r"|need(?:s)? approval|approval|within \d+|no more than"
     r"|per (?:year|month|person|seat)|quorum|vote|muss|müssen|darf|dürfen|nur|niemals|mindestens"
     r"|höchstens|doit|doivent|jamais|uniquement|debe|deben|nunca|deve|devono|sempre",
-    marked=(r"[$€£¥]\s?\d", r"%(?<=\d%)", r"%(?<=\d %)", r"€\b(?<=\d€)", r"€\b(?<=\d €)"),
+    marked=(
+        r"\$\s?\d", r"€\s?\d", r"£\s?\d", r"¥\s?\d",
+        r"%(?<=\d%)", r"%(?<=\d %)", r"€\b(?<=\d€)", r"€\b(?<=\d €)",
+    ),
     signs="必要です|必須|できません|しないでください|以内|最大|制限|必须|不得|禁止|해야|금지|최대",
-)
+)  # fmt: skip
 STRONG_RULE = re.compile(  # in a line made `plainly`; one look at a sign spares most places the words
     r"(?=[*$€£\dmnawudcr必でし以不禁해금])(?:"
     r"\b(?:must(?: not)?\b|never\b|not (?:allowed|permitted)\b|no (?:human|one|person)\b|do not\b|don't\b"
