@@ -10,7 +10,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from workingset_mcp import history, listing, search, source
+from workingset_mcp import listing, search, source
 from workingset_mcp.answer import (
     Draft,
     Limits,
@@ -35,7 +35,6 @@ from workingset_mcp.opened import (
     day_argument,
     healing,
 )
-from workingset_mcp.record import Window, record_of
 from workingset_mcp.search.answer import search_draft
 from workingset_mcp.settings import Settings, today
 
@@ -247,6 +246,9 @@ class Workspace(Opened):
         limits: Limits | None = None,
     ) -> str:
         """Verbatim notes in date order, in pages. Raises BranchNotFound, ArgumentError."""
+        from workingset_mcp import history  # only here: 10 ms of a start
+        from workingset_mcp.record import Window, record_of
+
         limits = limits or self.limits()
         budget, lowered = checked_budget(
             budget, self.settings.full_budget, LEAST_BUDGET, limits.most_tokens
