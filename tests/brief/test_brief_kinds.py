@@ -979,6 +979,23 @@ def test_action_bullets_come_from_the_time_around_the_newest_note_that_has_some(
     assert head == "Without a box (2 of 2):"
 
 
+@pytest.mark.parametrize(
+    ("newest", "actions"),
+    [("2026-06-15", ["Tom orders the pump", "Ana counts the bolts"]), ("2026-06-16", [])],
+)
+def test_action_bullets_up_to_a_year_older_than_the_newest_note_are_shown(
+    open_vault: OpenVault, newest: str, actions: list[str]
+) -> None:
+    shown = brief(
+        open_vault(
+            f"=== cust/acme/{newest}.md\nNo actions here.\n"
+            "=== cust/acme/2025-06-15.md\n## Action items\n\n- Tom orders the pump\n"
+            "=== cust/acme/2025-05-01.md\n## Action items\n\n- Ana counts the bolts\n"  # 45 days
+        )
+    )
+    assert shown.actions == actions
+
+
 def test_a_bullet_that_an_open_box_says_too_is_not_repeated(open_vault: OpenVault) -> None:
     shown = brief(
         open_vault(

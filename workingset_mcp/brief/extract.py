@@ -222,6 +222,13 @@ def _action_bullets(
     return found
 
 
+def oldest_bullet(notes: Sequence[NoteRow], today: date) -> str:
+    """The earliest day of which an action bullet may be shown; empty where no note tells it."""
+    days = [note.date for note in notes if len(note.date) == 10]
+    newest = max((day for day in days if day <= today.isoformat()), default="")
+    return newest and days_before(newest, STALE_LABEL_DAYS + ACTION_WINDOW_DAYS)
+
+
 def _day(row: ItemRow, dates: Mapping[int, str], today: date) -> str:
     """The day of an item: its own, else that of its note; empty when neither says one."""
     own = row.item.date

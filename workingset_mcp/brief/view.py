@@ -5,6 +5,7 @@ from datetime import date
 from hashlib import blake2b
 from typing import Protocol
 
+from workingset_mcp.brief.extract import oldest_bullet
 from workingset_mcp.brief.materials import Branch, StandingRow
 from workingset_mcp.brief.overview import BranchLine
 from workingset_mcp.counting import tokens_of
@@ -45,7 +46,9 @@ def branch_view(
         name=name,
         today=today,
         notes=notes,
-        items=snapshot.items(("task", *LABEL_KINDS), name, by_id),
+        items=snapshot.items(
+            ("task", *LABEL_KINDS), name, by_id, bullets_since=oldest_bullet(notes, today)
+        ),
         standing=lambda: _standing(snapshot, name),
         statuses=snapshot.statuses(name, by_id),
         topics=lambda notes: snapshot.headings(notes, 2),

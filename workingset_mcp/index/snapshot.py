@@ -2,10 +2,10 @@
 unrendered.
 """
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
+from workingset_mcp.index import columns
 from workingset_mcp.index.counts import Counts
 from workingset_mcp.index.rows import (
     ITEM_FORMS,
@@ -17,23 +17,16 @@ from workingset_mcp.index.rows import (
     NoteRow,
     SectionRow,
     StatusRow,
-    headings_of,
 )
-from workingset_mcp.lines import OPEN_STATES, Item
-from workingset_mcp.note import Remark, Unit
+from workingset_mcp.lines import OPEN_STATES
 from workingset_mcp.statuses import StatusBlock
 from workingset_mcp.vault import Fingerprint
 
-_NOTE = (
-    "n.id, n.path, n.branch, n.title, n.date, n.date_source, n.kind, n.template, n.line_count,"
-    " n.tokens, n.size, n.digest, n.units, n.remarks, n.aliases || char(10) || n.tags"
-)
-_NOTE_ALONE = _NOTE.replace("n.units, n.remarks", "'[]', '[]'")
-_SECTION = "s.*, n.title"
 _SECTIONS_OF_NOTES = "note n JOIN section s ON s.id BETWEEN n.first_section AND n.last_section"
 _NOTES_OF_FTS = "JOIN section s ON s.id = fts.rowid JOIN note n ON n.id = s.note_id"
 _OPEN = ", ".join(f"'{state}'" for state in OPEN_STATES)
-_made = tuple.__new__  # twice as fast as calling the class
+_ACTION_BULLET = f"i.kind = {ITEM_KINDS.index('action')} AND i.form = {ITEM_FORMS.index('bullet')}"
+_DAY = "CASE WHEN i.date != '' THEN i.date ELSE n.date END"
 
 
 class _Connection(Protocol):
@@ -113,21 +106,21 @@ class Snapshot:
 
     def remarked(self) -> list[NoteRow]:
         """Notes with a remark, by path."""
-        sql = f"SELECT {_NOTE} FROM note n WHERE n.kind != 'brief' AND n.remarks != '[]'"
-        return _notes(self._all(f"{sql} ORDER BY n.path"))
+        sql = f"SELECT {columns.NOTE} FROM note n WHERE n.kind != 'brief' AND n.remarks != '[]'"
+        return columns.note_rows(self._all(f"{sql} ORDER BY n.path"))
 
     def notes(self, branch: str | None = None) -> list[NoteRow]:
         """Notes (no generated briefs) by path, of the vault or of one branch."""
-        sql = f"SELECT {_NOTE} FROM note n WHERE n.kind != 'brief'"
+        sql = f"SELECT {columns.NOTE} FROM note n WHERE n.kind != 'brief'"
         if branch is None:
-            return _notes(self._all(f"{sql} ORDER BY n.path"))
-        return _notes(self._all(f"{sql} AND n.branch = ? ORDER BY n.path", branch))
+            return columns.note_rows(self._all(f"{sql} ORDER BY n.path"))
+        return columns.note_rows(self._all(f"{sql} AND n.branch = ? ORDER BY n.path", branch))
 
     def notes_by_id(self, ids: Iterable[int]) -> dict[int, NoteRow]:
         """The notes of these ids, without their units and remarks."""
         wanted = list(ids)
-        sql = f"SELECT {_NOTE_ALONE} FROM note n WHERE n.id IN ({_marks(wanted)})"
-        return {note.id: note for note in _notes(self._all(sql, *wanted))}
+        sql = f"SELECT {columns.NOTE_ALONE} FROM note n WHERE n.id IN ({_marks(wanted)})"
+        return {note.id: note for note in columns.note_rows(self._all(sql, *wanted))}
 
     def line_digests(self, branch: str) -> bytes:
         """Digests of the lines of a branch, those of each note once, templates aside."""
@@ -136,8 +129,8 @@ class Snapshot:
 
     def note(self, path: str) -> NoteRow | None:
         """The note at a path, if it is indexed."""
-        rows = self._all(f"SELECT {_NOTE} FROM note n WHERE n.path = ?", path)
-        return _notes(rows)[0] if rows else None
+        rows = self._all(f"SELECT {columns.NOTE} FROM note n WHERE n.path = ?", path)
+        return columns.note_rows(rows)[0] if rows else None
 
     def aliases(self) -> list[str]:
         """Every alias of every note."""
@@ -159,17 +152,17 @@ class Snapshot:
     ) -> list[SectionRow]:
         """Sections of a note that touch these lines, in order."""
         rows = self._all(
-            f"SELECT {_SECTION} FROM {_SECTIONS_OF_NOTES} WHERE n.id = ? AND s.last_line >= ?"
+            f"SELECT {columns.SECTION} FROM {_SECTIONS_OF_NOTES} WHERE n.id = ? AND s.last_line >= ?"
             " AND s.first_line <= ? ORDER BY s.id",
             note_id, first_line, last_line,
         )  # fmt: skip
-        return [_section(row) for row in rows]
+        return [columns.section_row(row) for row in rows]
 
     def sections_by_id(self, ids: Sequence[int]) -> dict[int, SectionRow]:
         """The sections of these ids."""
-        sql = f"SELECT {_SECTION} FROM section s JOIN note n ON n.id = s.note_id"
+        sql = f"SELECT {columns.SECTION} FROM section s JOIN note n ON n.id = s.note_id"
         sql += f" WHERE s.id IN ({_marks(ids)})"
-        return {row[0]: _section(row) for row in self._all(sql, *ids)}
+        return {row[0]: columns.section_row(row) for row in self._all(sql, *ids)}
 
     def headings(self, note_ids: Sequence[int], level: int) -> dict[int, list[tuple[str, int]]]:
         """Headings of one level in these notes, a path once: note -> [(text, line)] in order."""
@@ -186,27 +179,27 @@ class Snapshot:
 
     def items(
         self, kinds: Sequence[str], branch: str | None = None, notes: dict[int, NoteRow] | None = None,
+        *, bullets_since: str = "",
     ) -> list[ItemRow]:  # fmt: skip
-        """Items of these kinds by path and line, of the vault or of one branch."""
-        where = "AND n.branch = ?" if branch is not None else ""
+        """Items of these kinds by path and line, of the vault or of one branch.
+
+        `bullets_since`: action bullets of an earlier day are left out.
+        """
+        parameters: list[int | str] = [ITEM_KINDS.index(kind) for kind in kinds]
+        where = f"i.kind IN ({_marks(kinds)})"
+        if branch is not None:
+            where += " AND n.branch = ?"
+            parameters.append(branch)
+        if bullets_since:
+            where += f" AND NOT ({_ACTION_BULLET} AND length({_DAY}) = 10 AND {_DAY} < ?)"
+            parameters.append(bullets_since)
         rows = self._all(
-            "SELECT i.note_id, i.line, i.kind, i.text, i.form, i.state, i.owners, i.due, i.date"
-            f" FROM note n JOIN item i ON i.note_id = n.id WHERE i.kind IN ({_marks(kinds)}) {where}"
+            f"SELECT {columns.ITEM} FROM item i JOIN note n ON n.id = i.note_id WHERE {where}"
             " ORDER BY n.id, i.line",
-            *map(ITEM_KINDS.index, kinds), *([branch] if branch is not None else []),
-        )  # fmt: skip
+            *parameters,
+        )
         known = notes or self.notes_by_id({row[0] for row in rows})
-        found = [
-            _made(ItemRow, (
-                known[note_id],
-                _made(Item, (
-                    line, ITEM_KINDS[kind], text, ITEM_FORMS[form], state,
-                    tuple(owners.split("\n")) if owners else (), due, date,
-                )),
-            ))
-            for note_id, line, kind, text, form, state, owners, due, date in rows
-            if note_id in known
-        ]  # fmt: skip
+        found = [columns.item_row(row, known[row[0]]) for row in rows if row[0] in known]
         found.sort(key=lambda row: row.note.path)
         return found
 
@@ -274,12 +267,12 @@ class Snapshot:
     def whole_section(self, note_id: int, ordinal: int) -> list[SectionRow]:
         """All pieces of the section that begins at an ordinal."""
         rows = self._all(
-            f"SELECT {_SECTION} FROM {_SECTIONS_OF_NOTES} WHERE n.id = ? AND s.id >= n.first_section + ?"
+            f"SELECT {columns.SECTION} FROM {_SECTIONS_OF_NOTES} WHERE n.id = ? AND s.id >= n.first_section + ?"
             " AND s.id < coalesce((SELECT min(id) FROM section WHERE id > n.first_section + ?"
             " AND id <= n.last_section AND opens), n.last_section + 1) ORDER BY s.id",
             note_id, ordinal, ordinal,
         )  # fmt: skip
-        return [_section(row) for row in rows]
+        return [columns.section_row(row) for row in rows]
 
     def count(self, expression: str) -> int:
         """How many sections match."""
@@ -327,23 +320,3 @@ class Snapshot:
 
 def _marks(values: Sequence[object]) -> str:
     return ", ".join("?" * len(values))
-
-
-def _notes(rows: Sequence[Sequence[Any]]) -> list[NoteRow]:
-    all_units = json.loads(f"[{','.join(row[12] for row in rows)}]")  # many at once are fast
-    return [
-        NoteRow(
-            row[0], row[1], row[2], row[3], row[4], row[5], row[6], bool(row[7]), row[8], row[9], row[10], row[11],
-            tuple([Unit(*unit) for unit in units]),
-            tuple([Remark(*remark) for remark in json.loads(row[13])]) if row[13] != "[]" else (),
-            row[14],
-        )
-        for row, units in zip(rows, all_units, strict=True)
-    ]  # fmt: skip
-
-
-def _section(row: Sequence[Any]) -> SectionRow:
-    return SectionRow(
-        row[0], row[1], row[2], row[3], row[4], row[5],
-        headings_of(row[7], row[11]), row[8], row[9], row[10], bool(row[6]),
-    )  # fmt: skip
