@@ -37,7 +37,7 @@ def standing_of(outline: Outline) -> Iterator[Item]:
             continue
         if _MARKUP.match(text) or _goes_on(outline, number, text):
             continue
-        standing = _standing_kind(outline, number, text, kind)
+        standing = _standing_kind(outline, number, text, kind) if number in likely else ""
         is_lead = lead_wanted and kind == Kind.TEXT and _LEAD.match(text) and len(text) >= 30
         lead_wanted = lead_wanted and not is_lead and number not in outline.item_depth
         if standing or is_lead:

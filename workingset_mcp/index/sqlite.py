@@ -31,7 +31,6 @@ from workingset_mcp.index.readers import Readers
 from workingset_mcp.index.rows import Known, Parsed
 from workingset_mcp.index.snapshot import Snapshot
 from workingset_mcp.index.writing import (
-    already_there,
     delete_note,
     drop_all,
     insert_notes,
@@ -40,6 +39,7 @@ from workingset_mcp.index.writing import (
     merge_some,
     meta,
     next_generation,
+    states_of,
 )
 
 MOST_MEMORY_BYTES = 256_000_000  # of an index that is carried on in memory
@@ -134,9 +134,11 @@ class Index:
                     " WHERE path = ? AND digest = ?",
                     (*known.fingerprint, known.read_ns, path, known.digest),
                 )
-            fresh = [parsed for parsed in added if not already_there(self._writer, parsed)]
+            there = states_of(self._writer, [parsed.note.path for parsed in added])
+            fresh = [p for p in added if there.get(p.note.path) != [*p.fingerprint, p.digest]]
             for parsed in fresh:
-                delete_note(self._writer, parsed.note.path)
+                if parsed.note.path in there:
+                    delete_note(self._writer, parsed.note.path)
             insert_notes(self._writer, fresh)
             return next_generation(self._writer)
 

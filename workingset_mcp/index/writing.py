@@ -28,13 +28,14 @@ _BUILDING = {"automerge": 0, "crisismerge": 200, "hashsize": 4 << 20}
 _MERGE_PAGES = 500  # of one step: some 40 ms, while nobody else writes
 
 
-def already_there(writer: sqlite3.Connection, parsed: Parsed) -> bool:
-    """Whether another process has indexed this very state of the file."""
-    found = writer.execute(
-        "SELECT size, mtime_ns, ctime_ns, inode, digest FROM note WHERE path = ?",
-        (parsed.note.path,),
-    ).fetchone()
-    return bool(found == (*parsed.fingerprint, parsed.digest))
+def states_of(writer: sqlite3.Connection, paths: Sequence[str]) -> dict[str, list[Any]]:
+    """The notes at these paths that are there: fingerprint and digest of each file as it was indexed."""
+    marks = ", ".join("?" * len(paths))
+    rows = writer.execute(
+        f"SELECT path, size, mtime_ns, ctime_ns, inode, digest FROM note WHERE path IN ({marks})",  # noqa: S608  # marks only
+        paths,
+    )
+    return {path: state for path, *state in rows}
 
 
 def delete_note(writer: sqlite3.Connection, path: str) -> None:
