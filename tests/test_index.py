@@ -21,8 +21,9 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from workingset_mcp.errors import IndexDamaged, IndexUnavailable
-from workingset_mcp.index import Index, Snapshot, Stemmer, index_folder
+from workingset_mcp.index import Index, Snapshot, Stemmer, Within, index_folder
 from workingset_mcp.index.rows import BranchRow, Known, Parsed, bigrams, section_date
+from workingset_mcp.index.within import LEAST_GAP, MOST_RANGES, ranges_of
 from workingset_mcp.note import parse_note, text_digest
 from workingset_mcp.settings import Settings
 from workingset_mcp.vault import Fingerprint
@@ -220,6 +221,39 @@ def test_token_counts_are_kept_only_for_the_bytes_they_count(index: Index) -> No
     with index.snapshot() as snapshot:
         assert [note.tokens for note in snapshot.notes()] == [7, None]
         assert [note_id for note_id, _ in snapshot.uncounted(10)] == [second]
+
+
+def test_a_branch_whose_notes_lie_apart_in_the_word_index_is_searched_whole(index: Index) -> None:
+    for number in range(MOST_RANGES + 1):
+        mine = parsed(f"x/{number}.md", f"# Kiln {number}\nkiln\n" * (number + 1))
+        index.apply([mine, parsed(f"y/{number}.md", "# Kiln\n" * (LEAST_GAP + number))])
+    index.apply([], [f"y/{MOST_RANGES}.md"])
+    within = Within("AND n.branch = ?", ("x",), "x")
+    with index.snapshot() as snapshot:
+        notes = {note.id for note in snapshot.notes("x")}
+        found = snapshot.match('"kiln"', 1_000_000)
+        mine_found = [hit for hit in found if hit.note_id in notes]
+        assert len(mine_found) == 15
+        assert snapshot.match('"kiln"', 100, within) == mine_found
+        assert snapshot.match('"kiln"', 3, within) == mine_found[:3]
+        assert {row[0] for row in snapshot.matching_sections('"kiln"', "x")} == notes
+        held = [snapshot.holds(f'"{word}"', within) for word in ("kiln", "4", "5")]
+        assert held == [True, True, False]
+        assert not snapshot.holds('"kiln"', Within("AND n.branch = ?", ("z",), "z"))
+
+
+@given(st.lists(st.tuples(st.sampled_from([1, 50, LEAST_GAP, 5_000]), st.integers(0, 9))))
+def test_ranges_are_few_and_hold_every_span(steps: list[tuple[int, int]]) -> None:
+    spans, at = [], 0
+    for gap, length in steps:
+        spans.append((at + gap, at + gap + length))
+        at += gap + length
+    ranges = ranges_of(spans)
+    assert len(ranges) <= MOST_RANGES
+    assert [end for ends in ranges for end in ends] == sorted(
+        end for ends in ranges for end in ends
+    )
+    assert all(any(low <= first <= last <= high for low, high in ranges) for first, last in spans)
 
 
 def test_rows_come_back_in_order_and_by_branch(index: Index) -> None:

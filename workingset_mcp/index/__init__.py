@@ -5,5 +5,6 @@ from workingset_mcp.index.location import index_folder
 from workingset_mcp.index.snapshot import Snapshot
 from workingset_mcp.index.sqlite import Index
 from workingset_mcp.index.stemmer import Stemmer
+from workingset_mcp.index.within import Within
 
-__all__ = ["Index", "KnownFiles", "Snapshot", "Stemmer", "index_folder"]
+__all__ = ["Index", "KnownFiles", "Snapshot", "Stemmer", "Within", "index_folder"]

@@ -18,12 +18,14 @@ from workingset_mcp.index.rows import (
     SectionRow,
     StatusRow,
 )
+from workingset_mcp.index.within import EVERYWHERE, Within, ranges_of
 from workingset_mcp.lines import OPEN_STATES
 from workingset_mcp.statuses import StatusBlock
 from workingset_mcp.vault import Fingerprint
 
 _SECTIONS_OF_NOTES = "note n JOIN section s ON s.id BETWEEN n.first_section AND n.last_section"
 _NOTES_OF_FTS = "JOIN section s ON s.id = fts.rowid JOIN note n ON n.id = s.note_id"
+_BETWEEN = "AND fts.rowid BETWEEN ? AND ?"
 _OPEN = ", ".join(f"'{state}'" for state in OPEN_STATES)
 _ACTION_BULLET = f"i.kind = {ITEM_KINDS.index('action')} AND i.form = {ITEM_FORMS.index('bullet')}"
 _DAY = "CASE WHEN i.date != '' THEN i.date ELSE n.date END"
@@ -41,6 +43,7 @@ class Snapshot:
         self._epoch = epoch
         self._counts = counts
         self._generation: int | None = None
+        self._ranges_of: dict[str, list[tuple[str, tuple[int, ...]]]] = {}
 
     def generation(self) -> int:
         """Counter raised by every applied change."""
@@ -231,29 +234,43 @@ class Snapshot:
             *parameters,
         )
 
-    def match(
-        self, expression: str, limit: int, where: str = "", parameters: Sequence[Any] = ()
-    ) -> list[Hit]:
+    def match(self, expression: str, limit: int, within: Within = EVERYWHERE) -> list[Hit]:
         """Best sections for a rendered MATCH expression, best first."""
-        rows = self._all(
-            "WITH matched AS MATERIALIZED (SELECT fts.rowid AS id, rank AS cost"
-            f" FROM fts {_NOTES_OF_FTS if where else ''}"
-            f" WHERE fts MATCH ? AND rank MATCH 'bm25(1, 6, 3, 3, 1, 4)' {where}),"
-            " best AS (SELECT id, cost FROM matched WHERE cost <="  # with all as good as the last
-            " ifnull((SELECT cost FROM matched ORDER BY cost LIMIT 1 OFFSET ? - 1), 0))"
-            " SELECT cost, n.path, s.first_line, s.ordinal, s.id, s.note_id FROM best"
-            " JOIN section s ON s.id = best.id JOIN note n ON n.id = s.note_id",
-            expression, *parameters, limit,
-        )  # fmt: skip
+        rows: list[Any] = []
+        for between, ends in self._ranges(within.branch):
+            rows += self._all(
+                "WITH matched AS MATERIALIZED (SELECT fts.rowid AS id, rank AS cost"
+                f" FROM fts {_NOTES_OF_FTS if within.sql else ''} WHERE fts MATCH ?"
+                f" AND rank MATCH 'bm25(1, 6, 3, 3, 1, 4)' {within.sql} {between}),"
+                " best AS (SELECT id, cost FROM matched WHERE cost <="  # with all as good as the last
+                " ifnull((SELECT cost FROM matched ORDER BY cost LIMIT 1 OFFSET ? - 1), 0))"
+                " SELECT cost, n.path, s.first_line, s.ordinal, s.id, s.note_id FROM best"
+                " JOIN section s ON s.id = best.id JOIN note n ON n.id = s.note_id",
+                expression, *within.parameters, *ends, limit,
+            )  # fmt: skip
         rows.sort()  # a third of the time that SQL takes for it
         return [Hit(row[4], row[5], -row[0]) for row in rows[:limit]]
+
+    def _ranges(self, branch: str | None) -> list[tuple[str, tuple[int, ...]]]:
+        """Where in the word index to look for sections of a branch: SQL, its parameters."""
+        if branch is None:
+            return [("", ())]
+        if branch not in self._ranges_of:
+            sql = "SELECT first_section, last_section FROM note WHERE branch = ? AND last_section >= first_section"
+            spans = self._all(f"{sql} ORDER BY first_section", branch)
+            self._ranges_of[branch] = [(_BETWEEN, ends) for ends in ranges_of(spans)]
+        return self._ranges_of[branch]
 
     def matching_sections(self, expression: str, branch: str | None) -> list[tuple[int, int, int]]:
         """Every section that matches: (note id, ordinal, whether it begins one)."""
         where, parameters = ("AND n.branch = ?", [branch]) if branch is not None else ("", [])
         joined = _NOTES_OF_FTS if where else "JOIN section s ON s.id = fts.rowid"
         sql = f"SELECT s.note_id, s.ordinal, s.opens FROM fts {joined} WHERE fts MATCH ? {where}"
-        return self._all(sql, expression, *parameters)
+        return [
+            row
+            for between, ends in self._ranges(branch)
+            for row in self._all(f"{sql} {between}", expression, *parameters, *ends)
+        ]
 
     def section_start(self, note_id: int, ordinal: int) -> int:
         """Ordinal of the first piece of the section that a piece belongs to."""
@@ -278,11 +295,14 @@ class Snapshot:
         """How many sections match."""
         return self._count("SELECT count(*) FROM fts WHERE fts MATCH ?", expression)
 
-    def holds(self, expression: str, where: str = "", parameters: Sequence[Any] = ()) -> bool:
+    def holds(self, expression: str, within: Within) -> bool:
         """Whether any section matches."""
-        joined = _NOTES_OF_FTS if where else ""
-        sql = f"SELECT 1 FROM fts {joined} WHERE fts MATCH ? {where} LIMIT 1"
-        return bool(self._all(sql, expression, *parameters))
+        joined = _NOTES_OF_FTS if within.sql else ""
+        sql = f"SELECT 1 FROM fts {joined} WHERE fts MATCH ? {within.sql}"
+        return any(
+            self._all(f"{sql} {between} LIMIT 1", expression, *within.parameters, *ends)
+            for between, ends in self._ranges(within.branch)
+        )
 
     def document_frequency(self, stem: str) -> int:
         """In how many sections a stemmed word stands."""

@@ -8,9 +8,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from workingset_mcp.index import Snapshot, Stemmer
+from workingset_mcp.index import Snapshot, Stemmer, Within
 from workingset_mcp.index.rows import Hit
 from workingset_mcp.search.query import Concept
 
@@ -29,9 +29,9 @@ class Filter:
     since: str = ""
     until: str = ""
 
-    def where(self) -> tuple[str, list[Any]]:
-        """SQL over note `n` and section `s`, and its parameters."""
-        parts, parameters = [], []
+    def within(self) -> Within:
+        """The same as the index knows it."""
+        parts, parameters = list[str](), list[str]()
         if self.branch is not None:
             parts.append("AND n.branch = ?")
             parameters.append(self.branch)
@@ -42,7 +42,7 @@ class Filter:
         if self.until:
             parts.append(f"AND {date} != '' AND substr({date}, 1, length(?)) <= ?")
             parameters.extend((self.until, self.until))
-        return " ".join(parts), parameters
+        return Within(" ".join(parts), tuple(parameters), self.branch)
 
     def whole(self) -> "Filter":
         """The same without its dates: a word that stands outside them is not absent."""
@@ -59,9 +59,8 @@ class Weighed(NamedTuple):
 
 
 def weigh(
-    concept: Concept, total: int, snapshot: Snapshot, stemmer: Stemmer, where: str,
-    parameters: Sequence[Any],
-) -> Weighed:  # fmt: skip
+    concept: Concept, total: int, snapshot: Snapshot, stemmer: Stemmer, within: Within
+) -> Weighed:
     """A concept with its frequency in the vault; none where it does not stand within the limits."""
     stems = (
         tuple(stemmer.stem(word) for word in concept.words)
@@ -73,43 +72,41 @@ def weigh(
     else:
         frequency = snapshot.count(concept.match)
     idf = math.log(1 + (total - frequency + 0.5) / (frequency + 0.5)) * concept.weight
-    if frequency and where and not snapshot.holds(concept.match, where, parameters):
+    if frequency and within.sql and not snapshot.holds(concept.match, within):
         frequency = 0
     return Weighed(concept, stems, frequency, max(idf, 0.01))
 
 
 def find_hits(
-    present: Sequence[Weighed], total: int, snapshot: Snapshot, where: str, parameters: Sequence[Any]
-) -> list[Hit]:  # fmt: skip
+    present: Sequence[Weighed], total: int, snapshot: Snapshot, within: Within
+) -> list[Hit]:
     """The best sections by their words, best first.
 
     Rare words are ORed while few enough rows are scored, common ones only asked in pairs while few
     sections hold both. Where no word is rare, the rarest is asked alone only if pairs are not enough.
     Within limits few of the sections count, how common a word may be elsewhere.
     """
-    most = math.inf if where else MOST_COMMON_ROWS
+    most = math.inf if within.sql else MOST_COMMON_ROWS
     by_rarity = sorted(present, key=lambda w: (w.frequency, w.concept.match))
     alone = sum(rows <= MOST_SCORED_ROWS for rows in accumulate(w.frequency for w in by_rarity))
     terms = [one.concept.match for one in by_rarity[: max(alone, 1)]]
     if len(by_rarity) > 1 and by_rarity[0].frequency > most:
         pairs = _pairs(by_rarity, most * total) or [_both(*by_rarity[:2])]
-        hits = snapshot.match(" OR ".join(pairs), MATCHED, where, parameters)
+        hits = snapshot.match(" OR ".join(pairs), MATCHED, within)
         if len(hits) == MATCHED:
             return hits
     else:
         pairs = _pairs(by_rarity[len(terms) :], most * total)
-    return snapshot.match(" OR ".join([*terms, *pairs]), MATCHED, where, parameters)
+    return snapshot.match(" OR ".join([*terms, *pairs]), MATCHED, within)
 
 
-def hits_of_rare(
-    present: Sequence[Weighed], snapshot: Snapshot, where: str, parameters: Sequence[Any]
-) -> set[int]:
+def hits_of_rare(present: Sequence[Weighed], snapshot: Snapshot, within: Within) -> set[int]:
     """Sections that hold a word which hardly any other does: never crowded out by common words."""
     return {
         hit.section_id
         for one in present
         if one.concept.own and one.frequency <= RARE
-        for hit in snapshot.match(one.concept.match, RARE, where, parameters)
+        for hit in snapshot.match(one.concept.match, RARE, within)
     }
 
 

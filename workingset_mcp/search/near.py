@@ -5,10 +5,9 @@ absent (`rank`).
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator
 
-from workingset_mcp.index import Snapshot, Stemmer
+from workingset_mcp.index import Snapshot, Stemmer, Within
 from workingset_mcp.search.query import LETTER, fold
 
 MOST_NEAR = 3
@@ -20,7 +19,7 @@ _MOST_NOTES = 100
 
 
 def nearest_words(
-    word: str, snapshot: Snapshot, stemmer: Stemmer, where: str, parameters: Sequence[Any]
+    word: str, snapshot: Snapshot, stemmer: Stemmer, within: Within
 ) -> tuple[str, ...]:
     """Words as they are written in notes within the limits, that look like an absent one."""
     from rapidfuzz import process  # 35 ms, for a word that no note holds
@@ -38,9 +37,9 @@ def nearest_words(
         if not stem.isalnum():
             continue
         if stems[stem] <= _MOST_SCORED_ROWS:
-            texts = _best_section(stem, snapshot, where, parameters)
+            texts = _best_section(stem, snapshot, within)
         else:
-            texts = _first_notes(snapshot, where, parameters)
+            texts = _first_notes(snapshot, within)
         written = _as_written(stem, texts, stemmer)
         if written and written not in found:
             found.append(written)
@@ -49,17 +48,15 @@ def nearest_words(
     return tuple(found)
 
 
-def _best_section(
-    stem: str, snapshot: Snapshot, where: str, parameters: Sequence[Any]
-) -> Iterator[str]:
-    for hit in snapshot.match(f'"{stem}"', 1, where, parameters):
+def _best_section(stem: str, snapshot: Snapshot, within: Within) -> Iterator[str]:
+    for hit in snapshot.match(f'"{stem}"', 1, within):
         yield snapshot.sections_by_id([hit.section_id])[hit.section_id].text
 
 
-def _first_notes(snapshot: Snapshot, where: str, parameters: Sequence[Any]) -> Iterator[str]:
+def _first_notes(snapshot: Snapshot, within: Within) -> Iterator[str]:
     """Notes by path, with their paths: what is in many sections is in one of the first."""
-    sql = f"SELECT n.id, n.path FROM note n WHERE n.kind != 'brief' {where} ORDER BY n.path LIMIT ?"  # noqa: S608  # `where` is ours
-    for note_id, path in snapshot.select(sql, (*parameters, _MOST_NOTES)):
+    sql = f"SELECT n.id, n.path FROM note n WHERE n.kind != 'brief' {within.sql} ORDER BY n.path LIMIT ?"  # noqa: S608  # it is ours
+    for note_id, path in snapshot.select(sql, (*within.parameters, _MOST_NOTES)):
         yield path
         yield snapshot.text(note_id)
 

@@ -54,28 +54,21 @@ class Ranking:
 
 def rank(query: Query, snapshot: Snapshot, stemmer: Stemmer, limits: Filter) -> Ranking:
     """Rank the sections of the vault for a query, within its limits."""
-    where, parameters = limits.whole().where()
+    within = limits.whole().within()
     total = snapshot.section_count()
-    weighed = [weigh(c, total, snapshot, stemmer, where, parameters) for c in query.concepts]
+    weighed = [weigh(c, total, snapshot, stemmer, within) for c in query.concepts]
     present = [w for w in weighed if w.frequency]
     missing = [
         w.concept for w in weighed if not w.frequency and w.concept.kind == "word" and w.concept.own
     ][:MOST_ABSENT]
     absent: tuple[tuple[str, tuple[str, ...]], ...] = (
-        *(
-            (one.text, nearest_words(one.words[0], snapshot, stemmer, where, parameters))
-            for one in missing
-        ),
-        *(
-            (word, ())
-            for word in query.cjk_words
-            if not snapshot.holds(cjk_match(word), where, parameters)
-        ),
+        *((one.text, nearest_words(one.words[0], snapshot, stemmer, within)) for one in missing),
+        *((word, ()) for word in query.cjk_words if not snapshot.holds(cjk_match(word), within)),
     )
     if not present:
         return Ranking((), tuple(weighed), absent, weak=False, matched_notes=0)
-    where, parameters = limits.where()
-    hits = find_hits(present, total, snapshot, where, parameters)
+    within = limits.within()
+    hits = find_hits(present, total, snapshot, within)
     if not hits:
         return Ranking((), tuple(weighed), absent, weak=False, matched_notes=0)
     best = hits[0].score or 1.0
@@ -84,7 +77,7 @@ def rank(query: Query, snapshot: Snapshot, stemmer: Stemmer, limits: Filter) -> 
         of_note[hit.note_id] = max(of_note.get(hit.note_id, 0.0), hit.score / best)
     hits = sorted(hits, key=lambda h: -(h.score / best + 0.35 * of_note[h.note_id]))
     if len(hits) > RERANKED:
-        rare = hits_of_rare(present, snapshot, where, parameters)
+        rare = hits_of_rare(present, snapshot, within)
         hits = hits[:RERANKED] + [hit for hit in hits[RERANKED:] if hit.section_id in rare]
     sections = snapshot.sections_by_id([hit.section_id for hit in hits])
     notes = snapshot.notes_by_id({hit.note_id for hit in hits})
