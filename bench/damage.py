@@ -16,7 +16,7 @@ from pathlib import Path
 from doors import NOBODY
 
 INDEX = "index.sqlite3"
-PAGE_BYTES = 4_096
+PAGE_BYTES = 8_192  # of the index
 _chance = random.Random(1)
 
 

@@ -687,6 +687,24 @@ def test_threads_that_find_it_damaged_at_once_replace_it_once(open_vault: OpenVa
     assert workspace.index.data_version()[0] == epoch + 1
 
 
+def test_a_lost_block_of_the_file_fails_no_call_and_is_found_by_the_next_start(
+    open_vault: OpenVault,
+) -> None:
+    """A disk loses blocks of 4 KB, half a page: SQLite reads rows without values there."""
+    workspace = open_vault(VAULT)
+    expected, file = answers(workspace), workspace.index.file
+    assert file is not None
+    workspace.close()
+    whole = file.read_bytes()
+    for lost in range(4096, len(whole), 4096 * 5):
+        file.write_bytes(whole[:lost] + bytes(4096) + whole[lost + 4096 :])
+        with closing(Workspace(workspace.vault.root, workspace.settings)) as again:
+            if again.freshness.built.is_set():  # not seen when it was opened
+                answers(again)
+            again.start_building().join(20)
+            assert answers(again) == expected
+
+
 @posix_only
 def test_who_looks_while_a_damaged_file_is_replaced_is_not_told_that_the_new_one_is_damaged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

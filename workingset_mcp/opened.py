@@ -4,12 +4,10 @@ What differs from the disk is refreshed and the answer composed anew; a vault th
 a call is tried three times, then the answer says so.
 """
 
-import functools
 import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar, cast
 
 from workingset_mcp.answer import Draft, Limits, fit_answer, put_together, shown_warnings
 from workingset_mcp.brief import Materials, read_materials
@@ -19,6 +17,7 @@ from workingset_mcp.counting import count_notes
 from workingset_mcp.dates import find_dates
 from workingset_mcp.errors import ArgumentError, BranchNotFound, IndexDamaged, NoteNotFound
 from workingset_mcp.freshness import FIRST_BUILD_WAIT_SECONDS, Freshness, Progress
+from workingset_mcp.healing import damage_behind, healing
 from workingset_mcp.index import Index, Snapshot, Stemmer, index_folder
 from workingset_mcp.note import OVERRIDE_NAME
 from workingset_mcp.settings import Settings, load_settings, today
@@ -29,25 +28,6 @@ SMALL_VAULT_FILES = 1_000  # walked in some 5 ms: checked whole by every search
 HEAD_TOKENS = 45
 _LOOK_SECONDS = 1.0  # between two looks at what another process does
 _JOIN_SECONDS = 0.5  # a build stops between two notes; a count under way is not waited for
-
-
-Method = TypeVar("Method", bound=Callable[..., Any])
-
-
-def healing(method: Method) -> Method:
-    """A method of `Opened` that builds a damaged index anew, unasked, and answers then."""
-
-    @functools.wraps(method)
-    def healed(self: "Opened", *arguments: Any, **named: Any) -> Any:
-        try:
-            return method(self, *arguments, **named)
-        except IndexDamaged as error:
-            self.freshness.start_anew(error.epoch)
-            self.start_building()
-            self.freshness.wait_until_built()
-            return method(self, *arguments, **named)
-
-    return cast(Method, healed)
 
 
 class Opened:
@@ -87,31 +67,45 @@ class Opened:
             self.freshness.build(progress)
 
     def start_building(self) -> threading.Thread:
-        """Index the whole vault in a daemon thread, then count its tokens."""
+        """Index the whole vault in a daemon thread, look whether all is well, count its tokens."""
 
         def work() -> None:
-            try:
-                self.build()
-                self.count_all_tokens()
-                while not (self.freshness.settle() or self.freshness.stopping.wait(_LOOK_SECONDS)):
-                    pass  # another process merges the words, and may be ended before it is done
-            except Exception as error:
-                self.freshness.note_failure(error)
-                if not self.freshness.stopping.is_set():
-                    raise
+            for _ in range(ROUNDS):
+                try:
+                    self._make_whole()
+                except Exception as error:
+                    if self.freshness.stopping.is_set():
+                        return
+                    damage = damage_behind(error, self.index)
+                    if damage is None:
+                        self.freshness.note_failure(error)
+                        raise
+                    self.freshness.start_anew(damage.epoch)
+                else:
+                    return
 
         thread = threading.Thread(target=work, name="first build", daemon=True)
         self._threads.append(thread)
         thread.start()
         return thread
 
+    def _make_whole(self) -> None:
+        self.build()
+        self.index.check_pages()
+        self.count_all_tokens()
+        while not (self.freshness.settle() or self.freshness.stopping.wait(_LOOK_SECONDS)):
+            pass  # another process merges the words, and may be ended before it is done
+
     def count_all_tokens(self) -> None:
         """Count the tokens of every note that has no count yet."""
+        before: list[tuple[int, bytes]] = []
         while not self.freshness.stopping.is_set():
             with self.index.snapshot() as snapshot:
                 waiting = snapshot.uncounted(50)
-                counted_now = count_notes(snapshot, waiting)
-            if not counted_now or not self.index.save_tokens(counted_now):
+                if waiting == before:  # none, or such as take no count: their rows are damaged
+                    return
+                counted_now, before = count_notes(snapshot, waiting), waiting
+            if not self.index.save_tokens(counted_now):
                 return
 
     @healing

@@ -25,6 +25,7 @@ from workingset_mcp.changes import plan_changes
 from workingset_mcp.counting import tokens_of
 from workingset_mcp.errors import ArgumentError, NoteNotFound
 from workingset_mcp.files import write_atomically
+from workingset_mcp.healing import healing
 from workingset_mcp.index import Snapshot
 from workingset_mcp.markdown import line_ends_kept
 from workingset_mcp.note import OVERRIDE_NAME, decode
@@ -33,7 +34,6 @@ from workingset_mcp.opened import (
     Opened,
     brief_text,
     day_argument,
-    healing,
 )
 from workingset_mcp.search.answer import search_draft
 from workingset_mcp.settings import Settings, today
@@ -102,7 +102,8 @@ class Workspace(Opened):
                 return self._overview_draft(snapshot, room)
             on, left_out = day or today(), tuple(self.freshness.left_out.get(name, ()))
             contents = contents_of(snapshot, name)
-            made_from = (name, contents, on, left_out, room)
+            epoch = snapshot.version()[0]  # nothing made from a damaged file is given again
+            made_from = (epoch, name, contents, on, left_out, room)
             made = self._kept.get(made_from) if contents else None
             if made is None:
                 version = snapshot.version()
