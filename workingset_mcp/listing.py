@@ -6,15 +6,23 @@ in fences and comments are none. Not here: a brief's choice of items (`brief`).
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from heapq import nsmallest
 from typing import Literal, NamedTuple, get_args
 
 from workingset_mcp.answer import Draft, counted, marked_line
 from workingset_mcp.budget import count_tokens, take_lines
 from workingset_mcp.errors import ArgumentError
 from workingset_mcp.index import Snapshot
-from workingset_mcp.index.rows import NoteRow
-from workingset_mcp.lines import CANCELLED_STATES, DONE_STATES, OPEN_STATES, folded
+from workingset_mcp.index.rows import ITEM_KINDS
+from workingset_mcp.lines import (
+    CANCELLED_STATES,
+    DONE_STATES,
+    OPEN_STATES,
+    all_folded,
+    folded,
+)
 from workingset_mcp.vault import LeftOut
 
 Kind = Literal[
@@ -31,6 +39,18 @@ _STATES = {
     "cancelled": CANCELLED_STATES,
 }
 _MOST_GROUPS = 40
+_FOLDED_AT_ONCE = 1_000  # lines
+# Rows as `Listed` has them, of notes alone: no overrides, no generated briefs. A list may be of half a
+# million: nothing is made of a row that is not asked for.
+_ITEMS = (
+    "SELECT n.branch, n.path, i.line, iif(i.date != '', i.date, n.date), ?, i.text, i.state, i.owners,"
+    " i.due FROM note n JOIN item i ON i.note_id = n.id WHERE n.kind = 'note'"
+)
+_STATUSES = (
+    "SELECT n.branch, n.path, s.line, iif(s.date != '', s.date, n.date), ?, s.heading, '', '', ''"
+    " FROM note n JOIN status s ON s.note_id = n.id WHERE n.kind = 'note'"
+)
+_NOTES = "SELECT branch, path, 0, date, ?, title, '', '', '' FROM note n WHERE kind = 'note'"
 
 
 class Listed(NamedTuple):
@@ -43,7 +63,7 @@ class Listed(NamedTuple):
     kind: str
     text: str
     mark: str = ""  # a task's box
-    owners: tuple[str, ...] = ()
+    owners: str = ""  # one a line
     due: str = ""
 
 
@@ -94,7 +114,7 @@ def list_draft(
     if asked.since or asked.until:
         meant = _filtered(everything, asked._replace(since="", until=""))
         undated = sum(1 for one in meant if not one.date)
-    found = sorted(_filtered(everything, asked), key=_order)
+    found = _filtered(everything, asked)
     subject = f"items · {asked.kind}: {len(found):,} in {_where(asked, found)}"
     head = ""
     if undated:
@@ -103,60 +123,38 @@ def list_draft(
     groups = _group_lines(found, asked.group_by, max(room // 2, 60)) if asked.group_by else ""
     if not found:
         return Draft(subject, head + _nothing(asked), found=False)
-    lines = [f"{_shown(one)}\n" for one in found]
+    first = nsmallest(max(room, 1), found, key=_order)  # each takes a token at least
+    lines = [f"{_shown(one)}\n" for one in first]
     left = room - count_tokens(head + groups) - 40
     kept = take_lines(lines, left)
     body = head + groups + "".join(lines[:kept])
-    if kept < len(lines):
+    if kept < len(found):
         body += (
-            f"{len(lines) - kept:,} more not shown:"
+            f"{len(found) - kept:,} more not shown:"
             " raise budget, or narrow by branch, owner, text, since\n"
         )
-    return Draft(subject, body, sources=tuple(dict.fromkeys(one.path for one in found[:kept])))
+    return Draft(subject, body, sources=tuple(dict.fromkeys(one.path for one in first[:kept])))
 
 
 def _listed(
     snapshot: Snapshot, asked: Asked, left_out: Iterable[LeftOut], branch_of: Callable[[str], str]
 ) -> list[Listed]:
     kind, branch = asked.kind, asked.branch
-    if kind == "note":
-        return [_of_note(note) for note in snapshot.notes(branch) if note.kind == "note"]
     if kind == "remark":
         return _remarks(snapshot, branch, left_out, branch_of)
-    if kind == "status":
-        return [
-            Listed(
-                r.note.branch,
-                r.note.path,
-                r.status.line,
-                r.status.date or r.note.date,
-                kind,
-                r.status.heading,
-            )
-            for r in snapshot.statuses(branch)
-            if r.note.kind == "note"
-        ]
-    states = _STATES.get(kind)
-    kinds = ("task",) if states else (kind,)
-    return [
-        Listed(
-            row.note.branch,
-            row.note.path,
-            row.item.line,
-            row.item.date or row.note.date,
-            kind,
-            row.item.text,
-            row.item.state,
-            row.item.owners,
-            row.item.due,
-        )
-        for row in snapshot.items(kinds, branch)
-        if row.note.kind == "note" and (states is None or row.item.state in states)
-    ]
-
-
-def _of_note(note: NoteRow) -> Listed:
-    return Listed(note.branch, note.path, 0, note.date, "note", note.title)
+    parameters: list[str | int] = [kind]
+    if kind in ("note", "status"):
+        sql = _NOTES if kind == "note" else _STATUSES
+    elif kind in _STATES:
+        states = ", ".join("?" * len(_STATES[kind]))
+        sql = f"{_ITEMS} AND i.kind = {ITEM_KINDS.index('task')} AND i.state IN ({states})"
+        parameters += _STATES[kind]
+    else:
+        sql = f"{_ITEMS} AND i.kind = ?"
+        parameters.append(ITEM_KINDS.index(kind))
+    if branch is not None:
+        sql, parameters = f"{sql} AND n.branch = ?", [*parameters, branch]
+    return list(map(Listed._make, snapshot.select(sql, parameters)))
 
 
 def _remarks(
@@ -167,7 +165,8 @@ def _remarks(
 ) -> list[Listed]:
     found = [
         Listed(note.branch, note.path, remark.line, note.date, "remark", remark.text)
-        for note in snapshot.notes(branch)
+        for note in snapshot.remarked()
+        if branch in (None, note.branch)
         for remark in note.remarks
     ]
     for path, reason in left_out:
@@ -180,30 +179,39 @@ def _remarks(
 
 
 def _filtered(listed: Iterable[Listed], asked: Asked) -> list[Listed]:
+    """What passes the filters that are set."""
     owner = asked.owner.strip().lstrip("@").casefold()
-    holds = _text_filter(asked.text)
-    return [
-        one
-        for one in listed
-        if (not owner or any(_same_owner(owner, name) for name in one.owners))
-        and holds(one)
-        and (not asked.since or (one.date and one.date >= asked.since[: len(one.date)]))
-        and (not asked.until or (one.date and one.date[: len(asked.until)] <= asked.until))
-        and (not asked.due_before or (one.due and one.due < asked.due_before))
-    ]
+    since, until, due_before = asked.since, asked.until, asked.due_before
+    if owner:
+        listed = (one for one in listed if _has_owner(one, owner))
+    if since:
+        listed = (one for one in listed if one.date and one.date >= since[: len(one.date)])
+    if until:
+        listed = (one for one in listed if one.date and one.date[: len(until)] <= until)
+    if due_before:
+        listed = (one for one in listed if one.due and one.due < due_before)
+    return _holding(list(listed), asked.text) if asked.text.strip() else list(listed)
 
 
-def _text_filter(asked: str) -> Callable[[Listed], bool]:
-    """Whether a line holds the asked text, emphasis aside; a whole note also by its path."""
+def _holding(listed: Sequence[Listed], asked: str) -> list[Listed]:
+    """Those whose line holds the asked text, emphasis aside; a whole note also by its path."""
     literal = " ".join(asked.split()).casefold()
     plain = folded(asked)
     plain = plain if re.search(r"\w", plain) else literal  # `.*` is not a full stop
+    found: list[Listed] = []
+    for start in range(0, len(listed), _FOLDED_AT_ONCE):
+        some = listed[start : start + _FOLDED_AT_ONCE]
+        texts = [one.text if one.line else f"{one.text}\n{one.path}" for one in some]
+        found.extend(
+            one
+            for one, text, bare in zip(some, texts, all_folded(texts), strict=True)
+            if plain in bare or literal in text.casefold()
+        )
+    return found
 
-    def holds(one: Listed) -> bool:
-        text = one.text if one.line else f"{one.text}\n{one.path}"
-        return plain in folded(text) or literal in text.casefold()
 
-    return holds
+def _has_owner(one: Listed, wanted: str) -> bool:
+    return any(_same_owner(wanted, name) for name in one.owners.split("\n"))
 
 
 def _same_owner(wanted: str, name: str) -> bool:
@@ -212,7 +220,12 @@ def _same_owner(wanted: str, name: str) -> bool:
 
 
 def _order(one: Listed) -> tuple[str, int, str, int]:
-    return one.due or "9999", -int(one.date.replace("-", "").ljust(8, "0") or 0), one.path, one.line
+    return one.due or "9999", _newest_first(one.date), one.path, one.line
+
+
+@lru_cache(maxsize=4096)
+def _newest_first(date: str) -> int:
+    return -int(date.replace("-", "").ljust(8, "0") or 0)
 
 
 def _where(asked: Asked, found: Sequence[Listed]) -> str:
@@ -231,11 +244,10 @@ def _where(asked: Asked, found: Sequence[Listed]) -> str:
 
 def _group_lines(found: Sequence[Listed], group_by: str, room: int) -> str:
     """A table of groups, largest first; an item of two owners counts for both."""
-    counts: Counter[str] = Counter()
-    for one in found:
-        counts.update(_groups_of(one, group_by))
     if group_by == "owner":
-        counts = _people(counts)
+        counts = _people(Counter(name for one in found for name in _owners_of(one)))
+    else:
+        counts = Counter(map(_GROUP_OF[group_by], found))
     ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
     kind = found[0].kind if found else "count"
     lines = [f"| {group_by} | {kind} |\n", "|---|---|\n"]
@@ -255,20 +267,21 @@ def _people(counts: Counter[str]) -> Counter[str]:
     return people
 
 
-def _groups_of(one: Listed, group_by: str) -> list[str]:
-    if group_by == "owner":
-        names = {name.casefold(): name for name in reversed(one.owners)}  # each person once
-        return list(names.values()) or ["(none)"]
-    return [
-        {
-            "branch": one.branch,
-            "folder": one.path.rpartition("/")[0] or ".",
-            "kind": one.kind,
-            "year": one.date[:4] or "(undated)",
-            "month": one.date[:7] if len(one.date) >= 7 else one.date or "(undated)",
-            "path": one.path,
-        }[group_by]
-    ]
+def _owners_of(one: Listed) -> Iterable[str]:
+    """Each person once, in the first spelling."""
+    if not one.owners:
+        return ["(none)"]
+    return {name.casefold(): name for name in reversed(one.owners.split("\n"))}.values()
+
+
+_GROUP_OF: Mapping[str, Callable[[Listed], str]] = {
+    "branch": lambda one: one.branch,
+    "folder": lambda one: one.path.rpartition("/")[0] or ".",
+    "kind": lambda one: one.kind,
+    "year": lambda one: one.date[:4] or "(undated)",
+    "month": lambda one: one.date[:7] or "(undated)",
+    "path": lambda one: one.path,
+}
 
 
 def _shown(one: Listed) -> str:
