@@ -96,6 +96,8 @@ def test_the_readme_names_every_tool_with_its_arguments() -> None:
 
 @pytest.mark.process
 def test_the_readme_shows_what_the_demo_prints() -> None:
+    """Takes 2 s: a client and a server start, and the example vault is indexed."""
+
     def without_costs(line: str) -> str:
         return re.sub(r"[\d,]+/", "…/", line) if line.startswith("[workingset]") else line
 

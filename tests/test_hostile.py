@@ -348,7 +348,7 @@ NOTES: dict[str, str] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", NOTES)
+@pytest.mark.parametrize("name", NOTES)  # 10 MB take 2 to 4 s: indexed, then asked by every tool
 def test_a_hostile_note_is_indexed_and_every_answer_keeps_its_time(
     make_vault: MakeVault, name: str
 ) -> None:
@@ -442,7 +442,7 @@ CALLS_AN_EXAMPLE = 40
 @given(st.lists(TEXTS, min_size=NOTES_AN_EXAMPLE, max_size=NOTES_AN_EXAMPLE))
 @hypothesis_settings(
     max_examples=2_000 // NOTES_AN_EXAMPLE, phases=HASTY, suppress_health_check=list(HealthCheck)
-)
+)  # 5 s: two thousand notes are indexed, opened and asked about
 def test_two_thousand_random_notes_are_indexed_and_answered_from(
     tmp_path_factory: pytest.TempPathFactory, texts: list[str]
 ) -> None:
@@ -582,7 +582,7 @@ def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
 @given(calls=st.lists(CALLS, min_size=CALLS_AN_EXAMPLE, max_size=CALLS_AN_EXAMPLE))
 @hypothesis_settings(
     max_examples=2_000 // CALLS_AN_EXAMPLE, phases=HASTY, suppress_health_check=list(HealthCheck)
-)
+)  # 6 s: two thousand calls, many of them with 100,000 characters
 def test_two_thousand_random_calls_are_answered_or_refused_in_a_sentence(
     fuzzed: Workspace, calls: list[tuple[str, dict[str, Any]]]
 ) -> None:

@@ -1,4 +1,8 @@
-"""A real process over real pipes, in both protocol eras, and a live watcher."""
+"""A real process over real pipes, in both protocol eras, and a live watcher.
+
+Each test starts at least one server, most of a second; those that ask every tool or wait for an end take
+2 s.
+"""
 
 import json
 import os

@@ -1,6 +1,7 @@
 """What holds for every brief, whatever the notes: budgets, true sources, true counts, same bytes.
 
-Each example is a vault of several branches, written to a folder of its own and indexed in memory.
+Each example is a vault of several branches, written to a folder of its own and indexed in memory. A
+test takes 3 to 15 s: it makes 35 to 80 such vaults, and briefs of all their branches.
 """
 
 import os
@@ -14,7 +15,7 @@ from random import Random
 
 import pytest
 from conftest import exact_tokens
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from brief.test_brief_kinds import (
@@ -34,6 +35,7 @@ from brief.test_brief_kinds import (
     read_brief,
 )
 from workingset_mcp.answer import Limits
+from workingset_mcp.budget import is_counted_exactly
 from workingset_mcp.settings import Settings
 from workingset_mcp.workspace import Workspace, brief_text
 
@@ -194,7 +196,7 @@ def examples(count: int) -> settings:
         max_examples=count,
         deadline=None,
         database=None,
-        phases=(Phase.generate,),
+        phases=(Phase.explicit, Phase.generate),
         suppress_health_check=list(HealthCheck),
     )
 
@@ -249,8 +251,13 @@ def holds(stands: str, shown: str, alike: Callable[[str], str]) -> bool:
 # -- the properties --------------------------------------------------------------------------------
 
 
+ENDLESS_WORD = "水門の点検" * 900  # a text with such a line is counted in pieces
+WITH_ENDLESS_WORD = "\n\n".join((f"- [ ] {ENDLESS_WORD}", *["Decision: the mill"] * 300))
+
+
 @examples(80)
 @given(vaults, budgets, st.sampled_from((None, 1_500, 2_500, 9_500)))
+@example({"wiki/2026-06-15-call.md": WITH_ENDLESS_WORD}, 20_000, None)
 def test_no_brief_is_over_its_budget_in_tokens_or_bytes(
     vault: Notes, budget: int, max_bytes: int | None
 ) -> None:
@@ -262,7 +269,10 @@ def test_no_brief_is_over_its_budget_in_tokens_or_bytes(
             told = re.match(r"\[workingset\] .* · ([\d,]+)/([\d,]+) tokens · ", text)
             assert told
             counted = int(told[1].replace(",", ""))
-            assert exact_tokens(text) <= counted <= exact_tokens(text) + 30
+            dearer = (
+                0 if is_counted_exactly(text) else len(text) // 100
+            )  # a piece has 200 characters
+            assert exact_tokens(text) <= counted <= exact_tokens(text) + 30 + dearer
             assert list(read_brief(text).sections)[-1] == LEFT
 
 

@@ -743,7 +743,7 @@ def test_a_process_ends_with_the_same_codes(vault: Path, line: Sequence[str], co
 
 @pytest.mark.process
 def test_only_serve_and_demo_import_mcp(vault: Path) -> None:
-    """One process runs all others in turn and names the first that imports it."""
+    """One process runs all others in turn, in 2 s, and names the first that imports it."""
     lines = [
         *ANSWERED.values(), ["brief", "--all", "--write"], ["hook", "session-start"],
         ["hook", "pre-compact"], ["install", "codex", "--hooks"],
@@ -850,6 +850,7 @@ def test_a_terminal_shows_progress_and_a_pipe_does_not(
 
 @pytest.mark.process
 def test_the_demo_shows_every_kind_of_answer_from_a_real_client() -> None:
+    """Takes 2 s: a client and a server start, and the example vault is indexed."""
     done = subprocess.run(
         [sys.executable, "-m", "workingset_mcp", "demo"],
         capture_output=True, timeout=28, check=True, stdin=subprocess.DEVNULL,

@@ -991,6 +991,7 @@ few_vaults = settings(
 def test_any_vault_is_counted_as_by_brute_force(
     notes: dict[str, str], budget: int, *, crlf: bool
 ) -> None:
+    """Takes 2 s: every example is a vault, written and indexed."""
     found = [box for path in COUNTED for box in boxes_of(path, notes.get(path, ""))]
     with tempfile.TemporaryDirectory() as folder:
         for path, text in notes.items():

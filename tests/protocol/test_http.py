@@ -238,6 +238,7 @@ def test_an_open_address_without_a_token_is_not_served(
 
 
 async def test_the_server_ends_though_a_client_listens(tmp_path: Path) -> None:
+    """Takes 3 s: a client that listens has two of them to go by itself (`GRACE_SECONDS`)."""
     running = started(tmp_path)
     try:
         async with connected(running, "auto") as client:

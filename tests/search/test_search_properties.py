@@ -1,5 +1,7 @@
 """What holds for every query and every vault: no exception, the budget, lines true to the files,
 filters, the same bytes again, and no trace of the order in which files were indexed.
+
+A test takes up to 10 s: each of its examples is a vault, written and indexed.
 """
 
 import tempfile
