@@ -677,6 +677,15 @@ def test_what_is_near_is_suggested_but_not_searched(open_vault: OpenVault) -> No
     assert (answer.passages, answer.runs) == (0, ())
 
 
+def test_what_is_near_is_looked_for_again_once_a_note_changed(open_vault: OpenVault) -> None:
+    workspace = open_vault(WORDS)
+    asked = "importr"
+    assert absent_line(workspace, asked) == f"not in any note: {asked} · nearest: importer"
+    note = workspace.vault.root / "cust/acme/kiln.md"
+    note.write_text("# Kiln\n\nSays the importing team.\n", encoding="utf-8")
+    assert absent_line(workspace, asked) == f"not in any note: {asked} · nearest: importing"
+
+
 def test_under_a_branch_only_words_of_that_branch_are_near(open_vault: OpenVault) -> None:
     workspace = open_vault(WORDS)
     assert absent_line(workspace, "headcount", branch="cust/acme") == (

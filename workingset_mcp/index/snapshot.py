@@ -2,8 +2,8 @@
 unrendered.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, Protocol, TypeVar
 
 from workingset_mcp.index import columns
 from workingset_mcp.index.counts import Counts
@@ -28,6 +28,7 @@ _NOTES_OF_FTS = "JOIN section s ON s.id = fts.rowid JOIN note n ON n.id = s.note
 _BETWEEN = "AND fts.rowid BETWEEN ? AND ?"
 _OPEN = ", ".join(f"'{state}'" for state in OPEN_STATES)
 _ACTION_BULLET = f"i.kind = {ITEM_KINDS.index('action')} AND i.form = {ITEM_FORMS.index('bullet')}"
+_Value = TypeVar("_Value")
 _DAY = "CASE WHEN i.date != '' THEN i.date ELSE n.date END"
 
 
@@ -325,9 +326,12 @@ class Snapshot:
         """Rows of a fixed statement (for `list_items` and look-ups of one kind)."""
         return self._all(sql, *parameters)
 
+    def once(self, asked: Hashable, find: Callable[[], _Value]) -> _Value:
+        """A small value that depends on `asked` and this state of the index alone, found once."""
+        return self._counts.of(self.version(), asked, find)
+
     def _count(self, sql: str, *parameters: Any) -> int:
-        asked = (sql, *parameters)
-        return self._counts.of(self.version(), asked, lambda: self._all(*asked)[0][0] or 0)
+        return self.once((sql, *parameters), lambda: self._all(sql, *parameters)[0][0] or 0)
 
     def _meta(self, key: str) -> Any:
         rows = self._all("SELECT value FROM meta WHERE key = ?", key)

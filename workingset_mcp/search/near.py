@@ -21,7 +21,17 @@ _MOST_NOTES = 100
 def nearest_words(
     word: str, snapshot: Snapshot, stemmer: Stemmer, within: Within
 ) -> tuple[str, ...]:
-    """Words as they are written in notes within the limits, that look like an absent one."""
+    """Words as they are written in notes within the limits, that look like an absent one.
+
+    They are looked for once: who found nothing asks again with the same words and others beside them.
+    """
+    asked = ("near", word, within)
+    return snapshot.once(asked, lambda: _nearest_words(word, snapshot, stemmer, within))
+
+
+def _nearest_words(
+    word: str, snapshot: Snapshot, stemmer: Stemmer, within: Within
+) -> tuple[str, ...]:
     from rapidfuzz import process  # 35 ms, for a word that no note holds
     from rapidfuzz.distance import JaroWinkler
 
