@@ -933,3 +933,12 @@ def test_one_that_is_closed_leaves_no_log_behind(tmp_path: Path) -> None:
     with closing(Index(tmp_path)) as index:
         index.apply([parsed("a.md", "# A\n\nword\n")])
     assert [path.name for path in parts_of(tmp_path / "index.sqlite3")] == ["index.sqlite3"]
+
+
+def test_more_notes_are_looked_up_than_a_statement_takes_values(index: Index) -> None:
+    index.apply([parsed("a.md", "# A\n")])
+    with index.snapshot() as snapshot:
+        connection = snapshot._connection
+        assert isinstance(connection, sqlite3.Connection)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 32_766)  # as usual
+        assert [note.path for note in snapshot.notes_by_id(range(40_000)).values()] == ["a.md"]

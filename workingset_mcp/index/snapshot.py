@@ -23,6 +23,7 @@ from workingset_mcp.lines import OPEN_STATES
 from workingset_mcp.statuses import StatusBlock
 from workingset_mcp.vault import Fingerprint
 
+_MOST_MARKS = 10_000  # in one statement; SQLite may be built for 32,766
 _SECTIONS_OF_NOTES = "note n JOIN section s ON s.id BETWEEN n.first_section AND n.last_section"
 _NOTES_OF_FTS = "JOIN section s ON s.id = fts.rowid JOIN note n ON n.id = s.note_id"
 _BETWEEN = "AND fts.rowid BETWEEN ? AND ?"
@@ -122,9 +123,12 @@ class Snapshot:
 
     def notes_by_id(self, ids: Iterable[int]) -> dict[int, NoteRow]:
         """The notes of these ids, without their units and remarks."""
-        wanted = list(ids)
-        sql = f"SELECT {columns.NOTE_ALONE} FROM note n WHERE n.id IN ({_marks(wanted)})"
-        return {note.id: note for note in columns.note_rows(self._all(sql, *wanted))}
+        wanted, rows = list(ids), []
+        for start in range(0, len(wanted), _MOST_MARKS):
+            some = wanted[start : start + _MOST_MARKS]
+            sql = f"SELECT {columns.NOTE_ALONE} FROM note n WHERE n.id IN ({_marks(some)})"
+            rows.extend(self._all(sql, *some))
+        return {note.id: note for note in columns.note_rows(rows)}
 
     def line_digests(self, branch: str) -> bytes:
         """Digests of the lines of a branch, those of each note once, templates aside."""
