@@ -688,9 +688,10 @@ def test_threads_that_find_it_damaged_at_once_replace_it_once(open_vault: OpenVa
 
 
 def test_a_lost_block_of_the_file_fails_no_call_and_is_found_by_the_next_start(
-    open_vault: OpenVault,
+    open_vault: OpenVault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A disk loses blocks of 4 KB, half a page: SQLite reads rows without values there."""
+    monkeypatch.setattr("workingset_mcp.opened._LOOK_SECONDS", 0.0)
     workspace = open_vault(VAULT)
     expected, file = answers(workspace), workspace.index.file
     assert file is not None

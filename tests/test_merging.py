@@ -200,8 +200,9 @@ def build_until_killed(root: Path, folder: Path, steps: int) -> None:
 @pytest.mark.skipif(os.name != "posix", reason="POSIX signals")
 @pytest.mark.parametrize("steps", [0, 1, 3])
 def test_what_a_killed_build_left_unmerged_is_right_at_once_and_merged_by_the_next_start(
-    make_vault: MakeVault, tmp_path: Path, steps: int
+    make_vault: MakeVault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steps: int
 ) -> None:
+    monkeypatch.setattr("workingset_mcp.opened._LOOK_SECONDS", 0.0)
     root, folder = make_vault(VAULT), tmp_path / "index"
     build_until_killed(root, folder, steps)
     with closing(Workspace(root, Settings(index_dir=str(folder)))) as workspace:

@@ -26,7 +26,7 @@ from workingset_mcp.vault import LeftOut, Vault
 ROUNDS = 3
 SMALL_VAULT_FILES = 1_000  # walked in some 5 ms: checked whole by every search
 HEAD_TOKENS = 45
-_LOOK_SECONDS = 1.0  # between two looks at what another process does
+_LOOK_SECONDS = 1.0  # until a look at the pages, and between two at what another process does
 _JOIN_SECONDS = 0.5  # a build stops between two notes; a count under way is not waited for
 
 
@@ -67,7 +67,7 @@ class Opened:
             self.freshness.build(progress)
 
     def start_building(self) -> threading.Thread:
-        """Index the whole vault in a daemon thread, look whether all is well, count its tokens."""
+        """Index the whole vault in a daemon thread, count its tokens, look whether all is well."""
 
         def work() -> None:
             for _ in range(ROUNDS):
@@ -90,11 +90,13 @@ class Opened:
         return thread
 
     def _make_whole(self) -> None:
+        stopping = self.freshness.stopping
         self.build()
-        self.index.check_pages()
         self.count_all_tokens()
-        while not (self.freshness.settle() or self.freshness.stopping.wait(_LOOK_SECONDS)):
+        while not (self.freshness.settle() or stopping.wait(_LOOK_SECONDS)):
             pass  # another process merges the words, and may be ended before it is done
+        if not stopping.wait(_LOOK_SECONDS):  # the first answers come first
+            self.index.check_pages()
 
     def count_all_tokens(self) -> None:
         """Count the tokens of every note that has no count yet."""
