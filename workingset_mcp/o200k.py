@@ -11,7 +11,7 @@ import sys
 import threading
 from array import array
 from collections import defaultdict
-from functools import cache, lru_cache
+from functools import cache
 from itertools import groupby, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -55,7 +55,7 @@ _LONG_TEXT = 200_000  # characters: counting so many costs as much as loading th
 _MOST_JOINED = 20_000  # and so does joining so many bytes of other letters
 _LONG_PIECE = 1_000
 _KEPT_PIECE = 32
-_MOST_KEPT = 16_384  # pieces, 2 MB
+_MOST_KEPT = 16_384  # pieces, 2 MB, and ranks, 2 MB
 _NO_TOKEN = 1 << 30  # above all ranks
 
 _load_lock = threading.Lock()
@@ -134,16 +134,25 @@ def published_ranks() -> dict[bytes, int]:
     return {tokens[start:end]: rank for rank, (start, end) in enumerate(pairwise(starts))}
 
 
-@lru_cache(maxsize=8_192)
-def _rank(token: bytes) -> int:
-    """The rank of a token, or `_NO_TOKEN`."""
-    starts, slots, tokens = _table()
-    place = crc32(token) % len(slots)
-    while number := slots[place]:
-        if tokens[starts[number - 1] : starts[number]] == token:
-            return number - 1
-        place = (place + 1) % len(slots)
-    return _NO_TOKEN
+class _RankOf(dict[bytes, int]):
+    """Ranks of tokens, `_NO_TOKEN` of other bytes: the same pairs of letters come again and again."""
+
+    def __missing__(self, token: bytes) -> int:
+        starts, slots, tokens = _table()
+        place = crc32(token) % len(slots)
+        found = _NO_TOKEN
+        while number := slots[place]:
+            if tokens[starts[number - 1] : starts[number]] == token:
+                found = number - 1
+                break
+            place = (place + 1) % len(slots)
+        if len(self) >= _MOST_KEPT:
+            self.clear()
+        self[token] = found
+        return found
+
+
+_rank_of = _RankOf()
 
 
 # -- without the encoder ---------------------------------------------------------------------------
@@ -175,7 +184,7 @@ class _TokensOf(dict[str, int]):
         self.joined += len(whole) - len(piece)
         if len(piece) > _LONG_PIECE or self.joined > _MOST_JOINED:
             return len(encoder().encode_ordinary(piece))
-        tokens = 1 if _rank(whole) < _NO_TOKEN else _merged(whole)
+        tokens = 1 if _rank_of[whole] < _NO_TOKEN else _merged(whole)
         if len(piece) <= _KEPT_PIECE:
             if len(self) >= _MOST_KEPT:
                 self.clear()
@@ -189,14 +198,14 @@ _tokens_of = _TokensOf()
 def _merged(whole: bytes) -> int:
     """How many tokens stay when the neighbours of least rank are joined, again and again."""
     parts = [whole[at : at + 1] for at in range(len(whole))]
-    ranks = [_rank(one + other) for one, other in pairwise(parts)]
+    ranks = [_rank_of[whole[at : at + 2]] for at in range(len(whole) - 1)]
     while ranks and (best := min(ranks)) < _NO_TOKEN:
         at = ranks.index(best)
-        joined = parts[at] + parts[at + 1]
-        parts[at : at + 2] = [joined]
+        joined = parts[at] + parts.pop(at + 1)
+        parts[at] = joined
         del ranks[at]
         if at:
-            ranks[at - 1] = _rank(parts[at - 1] + joined)
+            ranks[at - 1] = _rank_of[parts[at - 1] + joined]
         if at < len(ranks):
-            ranks[at] = _rank(joined + parts[at + 1])
+            ranks[at] = _rank_of[joined + parts[at + 1]]
     return len(parts)
