@@ -24,7 +24,7 @@ Row: TypeAlias = tuple[Any, ...]
 # How the word index is written once a vault is indexed, as FTS5 has it, and while that is done: in large
 # parts that are left alone. Parts of a size to merge bit by bit, to merge at once; bytes of a part.
 _MERGING = {"automerge": 4, "crisismerge": 16, "hashsize": 1 << 20}
-_BUILDING = {"automerge": 0, "crisismerge": 200, "hashsize": 4 << 20}
+_BUILDING = {"automerge": 0, "crisismerge": 1_000, "hashsize": 4 << 20}
 _MERGE_PAGES = 500  # of one step: some 40 ms, while nobody else writes
 
 
