@@ -148,7 +148,7 @@ def test_merging_never_waits_for_a_reader(tmp_path: Path) -> None:
         assert time.monotonic() - started < 2
 
 
-def test_closing_does_not_wait_for_the_merge_of_the_word_index(tmp_path: Path) -> None:
+def test_closing_does_not_wait_for_a_long_statement(tmp_path: Path) -> None:
     index = Index(tmp_path / "index")
     entered, ended = threading.Event(), threading.Event()
     index._writer.create_function("tell", 0, entered.set)
@@ -260,3 +260,34 @@ def test_when_another_was_ended_before_its_words_were_merged_they_are_merged_her
             assert unmerged(other)
         merging.join(20)
         assert (parts_in(other), unmerged(other)) == (1, False)
+
+
+def test_a_server_that_ends_stops_between_two_steps(
+    tmp_path: Path, small_steps: SmallSteps
+) -> None:
+    stopping = threading.Event()
+    small_steps(stopping.set)
+    with closing(in_parts(tmp_path, 6)) as index:
+        index.settle(stopping)
+        assert unmerged(index)
+
+
+def test_an_index_that_cannot_be_merged_is_built_anew(
+    make_vault: MakeVault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings, vault = Settings(index_dir=str(tmp_path)), make_vault(VAULT)
+    monkeypatch.setattr("workingset_mcp.freshness.BATCH_NOTES", 4)
+    monkeypatch.setattr("workingset_mcp.opened._LOOK_SECONDS", 0.01)
+    with closing(Workspace(vault, settings)) as workspace:
+        workspace.freshness.refresh()
+        file = workspace.index.file
+    assert file is not None
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("DELETE FROM fts_data WHERE id = (SELECT max(id) FROM fts_data)")
+        connection.commit()
+    with closing(Workspace(vault, settings)) as workspace:
+        assert unmerged(workspace.index)
+        workspace.settle()
+        workspace.start_building().join(20)  # it merges what the one that has begun does not
+        assert not unmerged(workspace.index)
+        assert contents_of(workspace) == contents_of_fresh(vault)

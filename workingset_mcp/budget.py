@@ -18,8 +18,7 @@ MOST_BUDGET = 24_000
 # The encoder's regex engine overflows on a run of about a million blanks and slows down on endless
 # words: such text is counted in pieces, each a little dearer than its exact count.
 _PATHOLOGICAL = re.compile(r"(?:^|(?<=\S))\s{2000}|(?:^|(?<=\s))\S{4000}")
-_PATHOLOGICAL_CHARACTERS = 2_000
-_WITHIN = _PATHOLOGICAL_CHARACTERS // 2  # every such run fills a stretch that begins at a multiple
+_WITHIN = 1_000  # half the shortest such run: each fills a stretch that begins at a multiple of it
 _SLOW = re.compile(r"(?:^|(?<=[\s\x00-\x7f]))[^\s\x00-\x7f]{400}")  # in texts where it adds up
 _SLOW_FROM_CHARACTERS = 20_000
 _PIECE_CHARACTERS = 200
@@ -34,6 +33,8 @@ def count_tokens(text: str) -> int:
         return _count_short(text)
     if is_counted_exactly(text):
         return o200k.count(text)
+    if len(text) > o200k.LONG_TEXT:
+        o200k.encoder()
     total = 0
     for start in range(0, len(text), _PIECE_CHARACTERS):
         piece = text[start : start + _PIECE_CHARACTERS]

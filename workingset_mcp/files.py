@@ -15,7 +15,7 @@ from typing import NamedTuple
 _CLOCK_STEP_NS = 50_000_000  # file systems stamp in steps of up to some 10 ms
 _UNFINISHED = ".workingset-part"  # ends the names of files that are being written
 _UNFINISHED_SECONDS = 60  # by then a writer is done, or was killed
-_FURTHER_BYTES = 65_536  # at a time, of a file that is longer than its size says
+_FURTHER_BYTES = 65_536  # asked for behind the size of a file: its end, or what was added meanwhile
 COARSE_CLOCK_STEP_NS = 2_000_000_000  # FAT and some network disks
 _made = tuple.__new__  # twice as fast as calling the class; a walk makes one for every note
 

@@ -164,7 +164,7 @@ class Freshness:
                 return True
         with self.index.build_turn() as mine:
             if mine:
-                self.index.settle()
+                self.index.settle(self.stopping)
         return mine
 
     def wait_until_built(self, seconds: float = FIRST_BUILD_WAIT_SECONDS) -> bool:

@@ -53,4 +53,6 @@ def damage_behind(error: Exception, index: Index) -> IndexDamaged | None:
         index.check_pages()
     except IndexDamaged as damage:
         return damage
+    except Exception:  # noqa: BLE001  # what failed first is told, not what failed here
+        return None
     return None

@@ -20,7 +20,6 @@ BOLD_LEVEL = 7  # a line that is only bold text stands below every real heading
 _OPTIONS = pyromark.Options.ENABLE_TABLES | pyromark.Options.ENABLE_TASKLISTS
 LINE_END = re.compile(r"\r\n|\n|\r")
 _LINE_WITH_END = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
-_ATX = re.compile(r"^[ \t]*#{1,6}(?=[ \t]|$)")
 _CLOSING_HASHES = re.compile(r"(?:^|(?<=[ \t]))#+$")
 _BOLD_LINE = re.compile(
     r"\n {0,3}(?:\*\*([^*\n]{1,200})\*\*|__([^_\n]{1,200})__):?[ \t]*$", re.MULTILINE

@@ -51,10 +51,10 @@ _USUAL: _Blocks = (
 _MOST: _Blocks = (range(0x1C), range(0x20, 0xD800), range(0xF900, 0x10000), range(0x1F000, 0x1FB00))
 _UNASSIGNED = "Cn"
 
-_LONG_TEXT = 200_000  # characters: counting so many costs as much as loading the encoder,
-_MOST_JOINED = 20_000  # and so does joining so many bytes of other letters
+LONG_TEXT = 200_000  # characters: counting so many costs as much as loading the encoder,
+_MOST_JOINED = 20_000  # and so does joining so many bytes of endless words and of other letters
 _LONG_PIECE = 1_000
-_KEPT_PIECE = 32
+_KEPT_PIECE = 100  # characters: words, and the rules of tables
 _MOST_KEPT = 16_384  # pieces, 2 MB, and ranks, 2 MB
 _NO_TOKEN = 1 << 30  # above all ranks
 
@@ -63,7 +63,7 @@ _load_lock = threading.Lock()
 
 def count(text: str) -> int:
     """Tokens of a text. Slow for endless words and runs of blanks: those the caller keeps away."""
-    if not encoder_is_loaded() and len(text) <= _LONG_TEXT:
+    if not encoder_is_loaded() and len(text) <= LONG_TEXT:
         piece, other = _patterns(_USUAL)
         if other.search(text):
             piece, other = _patterns(_MOST)  # 40 ms, once
@@ -90,7 +90,9 @@ def _load() -> "Encoding":
 
     ranks = published_ranks()
     made = Encoding(name="o200k_base", pat_str=_PATTERN, mergeable_ranks=ranks, special_tokens={})
-    ranks.clear()  # it counts with a copy of its own: 25 MB
+    for done_with in (ranks, _rank_of, _tokens_of):  # it counts with a copy of its own
+        done_with.clear()
+    _table.cache_clear()
     return made
 
 
@@ -177,15 +179,16 @@ def _patterns(blocks: _Blocks) -> tuple[re.Pattern[str], re.Pattern[str]]:
 class _TokensOf(dict[str, int]):
     """Tokens of pieces: notes are made of the same words again and again."""
 
-    joined = 0  # bytes so far of letters that take more than one
+    joined = 0  # bytes so far of pieces that are not kept, and beyond one a letter
 
     def __missing__(self, piece: str) -> int:
         whole = piece.encode()
-        self.joined += len(whole) - len(piece)
+        is_kept = len(piece) <= _KEPT_PIECE
+        self.joined += len(whole) - len(piece) * is_kept
         if len(piece) > _LONG_PIECE or self.joined > _MOST_JOINED:
             return len(encoder().encode_ordinary(piece))
         tokens = 1 if _rank_of[whole] < _NO_TOKEN else _merged(whole)
-        if len(piece) <= _KEPT_PIECE:
+        if is_kept:
             if len(self) >= _MOST_KEPT:
                 self.clear()
             self[piece] = tokens

@@ -70,14 +70,14 @@ class Opened:
         """Index the whole vault in a daemon thread, count its tokens, look whether all is well."""
 
         def work() -> None:
-            for _ in range(ROUNDS):
+            for attempt in range(1, ROUNDS + 1):
                 try:
                     self._make_whole()
                 except Exception as error:
                     if self.freshness.stopping.is_set():
                         return
                     damage = damage_behind(error, self.index)
-                    if damage is None:
+                    if damage is None or attempt == ROUNDS:
                         self.freshness.note_failure(error)
                         raise
                     self.freshness.start_anew(damage.epoch)
@@ -97,6 +97,11 @@ class Opened:
             pass  # another process merges the words, and may be ended before it is done
         if not stopping.wait(_LOOK_SECONDS):  # the first answers come first
             self.index.check_pages()
+
+    @healing
+    def settle(self) -> None:
+        """Merge the words of a first build that was ended before it did."""
+        self.freshness.settle()
 
     def count_all_tokens(self) -> None:
         """Count the tokens of every note that has no count yet."""

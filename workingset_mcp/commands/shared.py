@@ -63,7 +63,7 @@ def opened(
         if build and not workspace.freshness.built.is_set():
             build_index(workspace)
         elif build:
-            workspace.freshness.settle()  # who built it may have been ended before
+            workspace.settle()  # who built it may have been ended before
         if workspace.index.notice:
             click.echo(f"note: {workspace.index.notice}", err=True)
         yield workspace

@@ -33,6 +33,7 @@ from workingset_mcp.index.snapshot import Snapshot
 from workingset_mcp.index.writing import (
     delete_note,
     drop_all,
+    give_pages_back,
     insert_notes,
     mark_complete,
     mark_merged,
@@ -81,7 +82,7 @@ class Index:
         self._closed = True
         self._readers.close()
         with suppress(sqlite3.ProgrammingError):
-            self._writer.interrupt()  # merging the word index may take seconds
+            self._writer.interrupt()  # a batch of notes, or a step of a merge
         with self.write_lock:
             with suppress(sqlite3.Error):
                 self._writer.execute("SELECT 1")  # still interrupted, it would leave its log behind
@@ -167,17 +168,16 @@ class Index:
             return False
         return True
 
-    def settle(self) -> None:
+    def settle(self, stopping: threading.Event | None = None) -> None:
         """Merge the word index after a full build: faster queries, smaller file.
 
         In steps: whoever else waits for the write lock has it between two. One that was ended early
         is taken up by the next (`Snapshot.unmerged`).
         """
-        epoch, first = self._epoch, True
+        epoch, first, stopping = self._epoch, True, stopping or threading.Event()
         with suppress(IndexUnavailable):
-            while self._merge_step(epoch, first=first):
+            while self._merge_step(epoch, first=first) and not stopping.wait(_TURN_SECONDS):
                 first = False
-                time.sleep(_TURN_SECONDS)
 
     def check_pages(self) -> None:
         """Raise IndexDamaged when a page of the file is not what was written: 0.1 s for 100 MB."""
@@ -245,17 +245,17 @@ class Index:
         return made
 
     def _merge_step(self, epoch: int, *, first: bool) -> bool:
-        """Merge some of the word index; whether there is more to do. What is left at last is put in order.
+        """Merge some of the word index, then give free pages back; whether there is more to do.
 
-        The log is copied back without waiting for readers: one of them may wait for the write lock.
+        At last that is remembered, and the log copied back without waiting for readers: one of them
+        may wait for the write lock.
         """
         with self.write_lock, in_our_words(self._epoch):
             if self._closed or self._epoch != epoch:
                 return False
-            if merge_some(self._writer, first=first):
+            if merge_some(self._writer, first=first) or give_pages_back(self._writer):
                 return True
             self._in_transaction(lambda: mark_merged(self._writer))
-            self._writer.executescript("PRAGMA incremental_vacuum")  # `execute` gives one page back
             self._writer.execute("PRAGMA wal_checkpoint(PASSIVE)")
             return False
 

@@ -91,6 +91,17 @@ def merge_some(writer: sqlite3.Connection, *, first: bool) -> bool:
     return writer.total_changes - before > 1  # as FTS5 says that it did anything
 
 
+def give_pages_back(writer: sqlite3.Connection) -> bool:
+    """Give some of the free pages of the file back; whether there may be more of them."""
+    before = _free_pages(writer)
+    writer.executescript(f"PRAGMA incremental_vacuum({_MERGE_PAGES})")  # `execute` gives one back
+    return _free_pages(writer) < before
+
+
+def _free_pages(writer: sqlite3.Connection) -> int:
+    return int(writer.execute("PRAGMA freelist_count").fetchone()[0])
+
+
 def mark_complete(writer: sqlite3.Connection) -> None:
     """Remember that everything is indexed, and that its words are to be merged."""
     if not meta(writer, "complete"):

@@ -65,7 +65,7 @@ def _best_section(stem: str, snapshot: Snapshot, within: Within) -> Iterator[str
 
 def _first_notes(snapshot: Snapshot, within: Within) -> Iterator[str]:
     """Notes by path, with their paths: what is in many sections is in one of the first."""
-    sql = f"SELECT n.id, n.path FROM note n WHERE n.kind != 'brief' {within.sql} ORDER BY n.path LIMIT ?"  # noqa: S608  # it is ours
+    sql = f"SELECT n.id, n.path FROM note n WHERE n.kind != 'brief' {within.sql} ORDER BY n.path LIMIT ?"  # noqa: S608  # `within` is ours
     for note_id, path in snapshot.select(sql, (*within.parameters, _MOST_NOTES)):
         yield path
         yield snapshot.text(note_id)
