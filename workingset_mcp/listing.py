@@ -15,6 +15,7 @@ from workingset_mcp.answer import Draft, counted, marked_line
 from workingset_mcp.budget import count_tokens, take_lines
 from workingset_mcp.errors import ArgumentError
 from workingset_mcp.index import Snapshot
+from workingset_mcp.index.columns import marks
 from workingset_mcp.index.rows import ITEM_KINDS
 from workingset_mcp.lines import (
     CANCELLED_STATES,
@@ -146,8 +147,8 @@ def _listed(
     if kind in ("note", "status"):
         sql = _NOTES if kind == "note" else _STATUSES
     elif kind in _STATES:
-        states = ", ".join("?" * len(_STATES[kind]))
-        sql = f"{_ITEMS} AND i.kind = {ITEM_KINDS.index('task')} AND i.state IN ({states})"
+        is_task = f"i.kind = {ITEM_KINDS.index('task')}"
+        sql = f"{_ITEMS} AND {is_task} AND i.state IN ({marks(_STATES[kind])})"
         parameters += _STATES[kind]
     else:
         sql = f"{_ITEMS} AND i.kind = ?"

@@ -102,11 +102,11 @@ class Workspace(Opened):
                 return self._overview_draft(snapshot, room)
             on, left_out = day or today(), tuple(self.freshness.left_out.get(name, ()))
             contents = contents_of(snapshot, name)
-            epoch = snapshot.version()[0]  # nothing made from a damaged file is given again
-            made_from = (epoch, name, contents, on, left_out, room)
+            version = snapshot.version()
+            # By the epoch: nothing made from a damaged file is given again.
+            made_from = (version[0], name, contents, on, left_out, room)
             made = self._kept.get(made_from) if contents else None
             if made is None:
-                version = snapshot.version()
                 if version not in read:
                     read[version] = read_materials(branch_view(snapshot, self, name, on, left_out))
                 made = make_brief(read[version], room)

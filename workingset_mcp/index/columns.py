@@ -25,6 +25,11 @@ ITEM = "i.note_id, i.line, i.kind, i.text, i.form, i.state, i.owners, i.due, i.d
 _made = tuple.__new__  # twice as fast as calling the class
 
 
+def marks(values: Sequence[object]) -> str:
+    """As many marks for parameters as there are values."""
+    return ", ".join("?" * len(values))
+
+
 def note_rows(rows: Sequence[Sequence[Any]]) -> list[NoteRow]:
     """Notes, of `NOTE`."""
     all_units = json.loads(f"[{','.join(row[12] for row in rows)}]")  # many at once are fast

@@ -126,7 +126,7 @@ class Snapshot:
         wanted, rows = list(ids), []
         for start in range(0, len(wanted), _MOST_MARKS):
             some = wanted[start : start + _MOST_MARKS]
-            sql = f"SELECT {columns.NOTE_ALONE} FROM note n WHERE n.id IN ({_marks(some)})"
+            sql = f"SELECT {columns.NOTE_ALONE} FROM note n WHERE n.id IN ({columns.marks(some)})"
             rows.extend(self._all(sql, *some))
         return {note.id: note for note in columns.note_rows(rows)}
 
@@ -169,14 +169,14 @@ class Snapshot:
     def sections_by_id(self, ids: Sequence[int]) -> dict[int, SectionRow]:
         """The sections of these ids."""
         sql = f"SELECT {columns.SECTION} FROM section s JOIN note n ON n.id = s.note_id"
-        sql += f" WHERE s.id IN ({_marks(ids)})"
+        sql += f" WHERE s.id IN ({columns.marks(ids)})"
         return {row[0]: columns.section_row(row) for row in self._all(sql, *ids)}
 
     def headings(self, note_ids: Sequence[int], level: int) -> dict[int, list[tuple[str, int]]]:
         """Headings of one level in these notes, a path once: note -> [(text, line)] in order."""
         rows = self._all(
             f"SELECT n.id, n.title, s.headings, s.first_line FROM {_SECTIONS_OF_NOTES}"
-            f" WHERE s.level = ? AND s.opens AND n.id IN ({_marks(note_ids)}) ORDER BY n.id, s.id",
+            f" WHERE s.level = ? AND s.opens AND n.id IN ({columns.marks(note_ids)}) ORDER BY n.id, s.id",
             level, *note_ids,
         )  # fmt: skip
         found: dict[int, dict[str, tuple[str, int]]] = {}
@@ -194,7 +194,7 @@ class Snapshot:
         `bullets_since`: action bullets of an earlier day are left out.
         """
         parameters: list[int | str] = [ITEM_KINDS.index(kind) for kind in kinds]
-        where = f"i.kind IN ({_marks(kinds)})"
+        where = f"i.kind IN ({columns.marks(kinds)})"
         if branch is not None:
             where += " AND n.branch = ?"
             parameters.append(branch)
@@ -344,7 +344,3 @@ class Snapshot:
     def _all(self, sql: str, *parameters: Any) -> list[Any]:
         found: list[Any] = self._connection.execute(sql, parameters).fetchall()
         return found
-
-
-def _marks(values: Sequence[object]) -> str:
-    return ", ".join("?" * len(values))

@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+from workingset_mcp.index.columns import marks
 from workingset_mcp.index.rows import (
     ITEM_FORMS,
     ITEM_KINDS,
@@ -30,9 +31,8 @@ _MERGE_PAGES = 500  # of one step: some 40 ms, while nobody else writes
 
 def states_of(writer: sqlite3.Connection, paths: Sequence[str]) -> dict[str, list[Any]]:
     """The notes at these paths that are there: fingerprint and digest of each file as it was indexed."""
-    marks = ", ".join("?" * len(paths))
     rows = writer.execute(
-        f"SELECT path, size, mtime_ns, ctime_ns, inode, digest FROM note WHERE path IN ({marks})",  # noqa: S608  # marks only
+        f"SELECT path, size, mtime_ns, ctime_ns, inode, digest FROM note WHERE path IN ({marks(paths)})",  # noqa: S608  # marks only
         paths,
     )
     return {path: state for path, *state in rows}
@@ -198,5 +198,4 @@ def _last_id(writer: sqlite3.Connection, table: str) -> int:
 
 def _insert(writer: sqlite3.Connection, into: str, rows: Sequence[Row]) -> None:
     if rows:
-        marks = ", ".join("?" * len(rows[0]))
-        writer.executemany(f"INSERT INTO {into} VALUES ({marks})", rows)  # noqa: S608  # fixed names
+        writer.executemany(f"INSERT INTO {into} VALUES ({marks(rows[0])})", rows)  # noqa: S608  # fixed names
