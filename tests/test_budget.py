@@ -165,11 +165,11 @@ def test_the_encoder_is_loaded_where_it_pays(text: str, loaded: bool) -> None:
     code = (
         "from workingset_mcp.budget import count_tokens\n"
         "from workingset_mcp.o200k import encoder_is_loaded\n"
-        f"count_tokens({text!r})\n"
+        f"count_tokens({text!a})\n"
         "print(encoder_is_loaded())"
     )
     done = subprocess.run(
-        [sys.executable, "-"], input=code, capture_output=True, text=True, check=True
+        [sys.executable, "-"], input=code, capture_output=True, encoding="ascii", check=True
     )
     assert done.stdout.strip() == str(loaded)
 
