@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import anyio
 import anyio.lowlevel
@@ -23,7 +24,7 @@ from workingset_mcp.changes import Changes, plan_changes
 from workingset_mcp.errors import BranchNotFound, IndexUnavailable
 from workingset_mcp.files import fingerprint_of
 from workingset_mcp.follower import Follower
-from workingset_mcp.freshness import BATCH_NOTES, State
+from workingset_mcp.freshness import BATCH_NOTES, Freshness, State
 from workingset_mcp.index.rows import Known
 from workingset_mcp.opened import SMALL_VAULT_FILES
 from workingset_mcp.settings import Settings
@@ -716,7 +717,7 @@ class Feed:
 
     def __init__(self, steps: Iterable[Callable[[], ChangeSet]]) -> None:
         self.steps = list(steps)
-        self.after_each: list[object] = []
+        self.after_each: list[Any] = []
         self.done = anyio.Event()
 
     async def __call__(self, look: Callable[[], object]) -> AsyncIterator[ChangeSet]:
@@ -728,7 +729,12 @@ class Feed:
         await anyio.sleep_forever()
 
 
-async def follow(workspace: Workspace, *steps: Callable[[], ChangeSet]) -> list[object]:
+def sweeping(freshness: Freshness, source: AsyncIterator[ChangeSet]) -> Follower:
+    """A follower that sweeps, or polls, all the while."""
+    return Follower(freshness, source=source, sweep_seconds=0.001, poll_seconds=0.001)
+
+
+async def follow(workspace: Workspace, *steps: Callable[[], ChangeSet]) -> list[Any]:
     """Feed a follower; what the index held after each change set."""
     feed = Feed(steps)
     follower = Follower(workspace.freshness, source=feed(lambda: contents_of(workspace)))
@@ -839,7 +845,7 @@ async def test_several_change_sets_in_a_row_are_each_worked_off(open_vault: Open
         return edit
 
     after = await follow(workspace, *map(step, texts))
-    assert [seen_then["texts"][CALL] for seen_then in after] == texts  # type: ignore[index]
+    assert [seen_then["texts"][CALL] for seen_then in after] == texts
 
 
 @pytest.mark.anyio
@@ -878,9 +884,7 @@ async def test_an_index_that_is_lost_again_while_it_is_replaced_does_not_end_the
 
     monkeypatch.setattr(freshness, "start_anew", start_anew_and_lose)
     feed = Feed([])
-    follower = Follower(
-        freshness, source=feed(lambda: None), sweep_seconds=0.001, poll_seconds=0.001
-    )
+    follower = sweeping(freshness, feed(lambda: None))
     async with anyio.create_task_group() as group:
         group.start_soon(follower.run)
         await until(follower.watching.is_set)
@@ -937,7 +941,7 @@ async def test_without_events_the_follower_polls(open_vault: OpenVault, *, break
         if breaks:
             raise OSError("inotify watch limit reached")
 
-    follower = Follower(freshness, source=broken(), sweep_seconds=0.001, poll_seconds=0.001)
+    follower = sweeping(freshness, broken())
     async with anyio.create_task_group() as group:
         group.start_soon(follower.run)
         await until(lambda: freshness.watcher == "polling")
@@ -955,9 +959,7 @@ async def test_where_an_edit_brings_no_event_a_sweep_finds_it_and_polling_begins
     workspace = open_vault(VAULT)
     root, numbers = workspace.vault.root, itertools.count()
     feed = Feed([])
-    follower = Follower(
-        workspace.freshness, source=feed(lambda: None), sweep_seconds=0.001, poll_seconds=0.001
-    )
+    follower = sweeping(workspace.freshness, feed(lambda: None))
     async with anyio.create_task_group() as group:
         group.start_soon(follower.run)
         await feed.done.wait()
@@ -994,9 +996,7 @@ async def test_a_vault_that_is_edited_all_the_while_is_not_taken_for_one_without
 
     monkeypatch.setattr(freshness, "differing", edited_before_each_look)
     feed = Feed([])
-    follower = Follower(
-        freshness, source=feed(lambda: None), sweep_seconds=0.001, poll_seconds=0.001
-    )
+    follower = sweeping(freshness, feed(lambda: None))
     async with anyio.create_task_group() as group:
         group.start_soon(follower.run)
         await until(lambda: len(looks) >= 6)

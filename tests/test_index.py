@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -192,7 +193,7 @@ def test_what_cannot_be_written_whole_is_not_written_at_all(index: Index) -> Non
     index.apply([parsed("a.md", "alpha\n")])
     before = words_of(index)
     good, bad = parsed("b.md", "beta\n"), parsed("c.md", "gamma\n")
-    bad = Parsed(bad.note, bad.branch, bad.fingerprint, bad.read_ns, None)  # type: ignore[arg-type]
+    bad = Parsed(bad.note, bad.branch, bad.fingerprint, bad.read_ns, None)  # type: ignore[arg-type]  # SQLite refuses it
     with pytest.raises(sqlite3.IntegrityError):
         index.apply([good, bad], ["a.md"])
     assert words_of(index) == before
@@ -444,7 +445,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "cut within a page": lambda file: os.truncate(file, file.stat().st_size - 100),
     "rubbish over the head": lambda file: overwrite(file, 0, 0.01),
     **{
-        f"rubbish at {share} %": lambda file, share=share: overwrite(file, share / 100, 0.06)  # type: ignore[misc]
+        f"rubbish at {share} %": partial(overwrite, first=share / 100, length=0.06)
         for share in range(5, 100, 15)
     },
     "rubbish in the log beside it": lambda file: file.with_name(f"{file.name}-wal").write_bytes(

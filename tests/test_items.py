@@ -1,5 +1,7 @@
 """What lines say: tasks, labelled lines, decisions, owners, due days, status blocks."""
 
+from typing import Any
+
 import pytest
 from conftest import OpenVault
 from hypothesis import given
@@ -411,8 +413,8 @@ def test_an_empty_list_of_words_switches_its_kind_off(field: str) -> None:
         "## 2026-06-16 Status\n- one\n\n## 🎉 Party\n- two\n\n"
         "## Next steps\n- three\n\n## (old)\n- four\n"
     )
-    empty: tuple[str, ...] = ()
-    note = parse_note("a.md", text.encode(), Settings(**{field: empty}))  # type: ignore[arg-type]
+    switched_off: dict[str, Any] = {field: ()}
+    note = parse_note("a.md", text.encode(), Settings(**switched_off))
     kept = [("action", "three")] if field != "action_headings" else []
     assert [(item.kind, item.text) for item in note.items] == kept
     assert note.statuses == ()

@@ -153,7 +153,7 @@ async def test_a_live_watcher_brings_an_edit_into_the_index(vault: Path, tmp_pat
                 await follower.watching.wait()
                 before = generation()
                 (vault / "wiki" / "new.md").write_text("# New\n\nfreshword\n", encoding="utf-8")
-                while generation() == before:  # noqa: ASYNC110 -- another process tells
+                while generation() == before:  # noqa: ASYNC110  # another thread tells, not an event
                     await anyio.sleep(0.01)
             with workspace.index.snapshot() as snapshot:
                 assert snapshot.note("wiki/new.md") is not None

@@ -4,6 +4,7 @@ import errno
 import os
 import unicodedata
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from conftest import MakeVault, OpenVault, write_vault
@@ -652,14 +653,14 @@ def test_a_link_inside_the_vault_names_the_real_note(house: Path) -> None:
 @pytest.mark.parametrize("on_disk", ["NFC", "NFD"])
 @pytest.mark.parametrize("typed", ["NFC", "NFD"])
 def test_a_path_is_found_in_either_unicode_form(
-    make_vault: MakeVault, on_disk: "str", typed: str
+    make_vault: MakeVault, on_disk: Literal["NFC", "NFD"], typed: Literal["NFC", "NFD"]
 ) -> None:
     path = "Größe/Ağustos/日程が.md"
-    disk = unicodedata.normalize(on_disk, path)  # type: ignore[arg-type]  # NFC or NFD
+    disk = unicodedata.normalize(on_disk, path)
     root = make_vault(f"=== {disk}\ntext\n")
     vault = Vault(root)
     (listed,) = vault.walk().files
-    assert vault.checked_path(unicodedata.normalize(typed, path)) == (listed, None)  # type: ignore[arg-type]
+    assert vault.checked_path(unicodedata.normalize(typed, path)) == (listed, None)
     assert vault.read(listed)[0] == b"text\n"
 
 

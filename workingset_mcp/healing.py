@@ -51,8 +51,6 @@ def damage_behind(error: Exception, index: Index) -> IndexDamaged | None:
         return error if isinstance(error, IndexDamaged) else None
     try:
         index.check_pages()
-    except IndexDamaged as damage:
-        return damage
-    except Exception:  # noqa: BLE001  # what failed first is told, not what failed here
-        return None
+    except Exception as found:  # noqa: BLE001  # what failed first is told, not what failed here
+        return found if isinstance(found, IndexDamaged) else None
     return None

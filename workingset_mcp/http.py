@@ -24,7 +24,7 @@ from workingset_mcp.workspace import Workspace
 GRACE_SECONDS = 2  # for answers under way; a listening client would wait for ever
 KEEP_ALIVE_SECONDS = 75  # an agent thinks longer than uvicorn's five between two calls
 MOST_BODY_BYTES = 1_000_000
-_EVERY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104 -- compared, not bound
+_EVERY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104  # compared, not bound
 Scope = MutableMapping[str, Any]
 App = Callable[
     [Scope, Callable[[], Awaitable[Any]], Callable[[Any], Awaitable[None]]], Awaitable[None]

@@ -1052,8 +1052,9 @@ def test_the_date_beside_a_passage_is_that_of_its_heading_else_of_its_note(
 @pytest.mark.parametrize("value", ["yesterday", "2026-13-01", "02/09/2015", "*", "12"])
 @pytest.mark.parametrize("name", ["since", "until"])
 def test_what_is_no_date_is_refused_by_name(open_vault: OpenVault, name: str, value: str) -> None:
+    limit: dict[str, Any] = {name: value}
     with pytest.raises(ArgumentError, match=f"{name}=.* is no date"):
-        open_vault(DATED).search("gondola", **{name: value})  # type: ignore[arg-type]  # by name
+        open_vault(DATED).search("gondola", **limit)
 
 
 # -- sizes -----------------------------------------------------------------------------------------
