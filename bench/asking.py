@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from planted import FOLDERS, SHARED_WORDS, Planted, branch_of, words_in
 
 from workingset_mcp.errors import WorkingsetError
-from workingset_mcp.workspace import Workspace
+from workingset_mcp.workspace.facade import Workspace
 
 LATE_SECONDS = 0.4
 OLD = "quotes what is in no file"

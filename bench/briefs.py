@@ -6,7 +6,7 @@ One row a vault and budget: branches, notes, tokens of the sources, tokens of th
 branch), how many times less, seconds for all briefs with the index warm, briefs over their budget
 (counted whole, with the package's table), lines whose source mark names a line that does not hold
 them, and headings with an ISO-like date that the index neither dated nor remarked. Vaults are only
-read. Not here: what a brief should hold (`tests/brief`).
+read. Not here: what a brief should hold (`tests/answers/brief`).
 """
 
 import argparse
@@ -15,10 +15,10 @@ import sys
 import time
 from pathlib import Path
 
-from workingset_mcp.budget import count_tokens
-from workingset_mcp.counting import tokens_of
-from workingset_mcp.markdown import split_lines
-from workingset_mcp.workspace import Workspace
+from workingset_mcp.answers.budget import count_tokens
+from workingset_mcp.answers.counting import tokens_of
+from workingset_mcp.notes.markdown import split_lines
+from workingset_mcp.workspace.facade import Workspace
 
 _MARKED = re.compile(r"^(?P<text>.+) _\[(?P<path>[^\n]+?):(?P<line>\d+)(?:(?:, | · )[^\n]+)?\]_$")
 _DATED_HEADING = re.compile(r"^#{1,6}\s.*?(?<!\d)(20\d\d)[-/.](\d\d)[-/.](\d\d)(?!\d)")

@@ -41,9 +41,9 @@ from mcp_types import (
     TextResourceContents,
 )
 
-from workingset_mcp.http import http_app
-from workingset_mcp.server import build_server
-from workingset_mcp.workspace import Workspace
+from workingset_mcp.server.http import http_app
+from workingset_mcp.server.server import build_server
+from workingset_mcp.workspace.facade import Workspace
 
 REVISIONS = ("2025-11-25", "2026-07-28")
 PLAIN_PORT, FURNISHED_PORT = 18_421, 18_422

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from workingset_mcp.settings import Settings
-from workingset_mcp.workspace import Workspace
+from workingset_mcp.workspace.facade import Workspace
 
 STATES = {"open": " ", "done": "xX", "in_progress": "/", "cancelled": "-"}
 MOST_ASKED = 8  # of a kind in one vault: the largest groups

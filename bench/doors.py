@@ -16,9 +16,9 @@ from asking import head
 from planted import Planted, words_in
 from raw_client import Server, command
 
-from workingset_mcp.cli import main as command_line
+from workingset_mcp.cli.main import main as command_line
 from workingset_mcp.settings import Settings
-from workingset_mcp.workspace import Workspace
+from workingset_mcp.workspace.facade import Workspace
 
 NOBODY = 65_534
 BRANCH = "archive"

@@ -21,13 +21,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from statistics import median
 
-from workingset_mcp.freshness import BATCH_NOTES, Freshness
 from workingset_mcp.index import Index
 from workingset_mcp.index.rows import Parsed
-from workingset_mcp.note import parse_note, text_digest
+from workingset_mcp.notes.note import parse_note, text_digest
 from workingset_mcp.settings import Settings, load_settings
-from workingset_mcp.vault import Vault
-from workingset_mcp.workspace import Workspace
+from workingset_mcp.sync.freshness import BATCH_NOTES, Freshness
+from workingset_mcp.vault.folder import Vault
+from workingset_mcp.workspace.facade import Workspace
 
 _FLOOR = (
     "CREATE VIRTUAL TABLE fts USING fts5 (body, tokenize = 'porter unicode61 remove_diacritics 2')"

@@ -5,7 +5,7 @@
 Notes are made of pieces that mean something to a parser, in no order. They are indexed 200 at a time;
 each is then opened, and every tool is asked. Calls take arguments that are right four times of five.
 Limits: a second of processor time a call, its budget counted whole, and a refusal is one sentence.
-Not here: the kinds of hostile input by name (`tests/test_hostile.py`).
+Not here: the kinds of hostile input by name (`tests/workspace/test_hostile.py`).
 """
 
 import argparse
@@ -17,11 +17,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from workingset_mcp.answer import MOST_BUDGET
-from workingset_mcp.budget import count_tokens
+from workingset_mcp.answers.answer import MOST_BUDGET
+from workingset_mcp.answers.budget import count_tokens
 from workingset_mcp.errors import WorkingsetError
 from workingset_mcp.settings import Settings
-from workingset_mcp.workspace import Workspace
+from workingset_mcp.workspace.facade import Workspace
 
 MOST_SECONDS = 1.0
 NOTES_A_VAULT = 200

@@ -20,10 +20,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from workingset_mcp.budget import count_tokens
-from workingset_mcp.note import decode
+from workingset_mcp.answers.budget import count_tokens
+from workingset_mcp.notes.note import decode
 from workingset_mcp.settings import Settings
-from workingset_mcp.workspace import Workspace
+from workingset_mcp.workspace.facade import Workspace
 
 EDIT_BUDGET = 1_000
 _BLOCK = re.compile(

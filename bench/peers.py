@@ -24,7 +24,7 @@ from processes import resident_megabytes
 from raw_client import Server
 from serving import files_below, saved
 
-from workingset_mcp.budget import count_tokens
+from workingset_mcp.answers.budget import count_tokens
 
 INDEX_SECONDS = 300.0
 INDEX_ALL_SECONDS = 25.0  # no further build is begun behind it

@@ -19,7 +19,7 @@ from raw_client import Server, processor_seconds
 from serving import Bench, Figures
 
 from workingset_mcp.settings import Settings
-from workingset_mcp.workspace import Workspace
+from workingset_mcp.workspace.facade import Workspace
 
 SHOWN = 6
 _PACKAGE = "workingset_mcp"

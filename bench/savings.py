@@ -17,9 +17,9 @@ from pathlib import Path
 from vault_shapes import Planned, Prose, blocks_of
 from vault_words import MEETINGS
 
-from workingset_mcp.budget import count_tokens
+from workingset_mcp.answers.budget import count_tokens
 from workingset_mcp.settings import Settings
-from workingset_mcp.workspace import Workspace
+from workingset_mcp.workspace.facade import Workspace
 
 BRANCHES = 32
 ALL_TOKENS = 1_539_264

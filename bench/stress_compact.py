@@ -18,7 +18,7 @@ from collections.abc import Callable
 from multiprocessing import get_context
 from pathlib import Path
 
-from workingset_mcp.compact import apply_compaction, archive_of, plan_compaction, restored
+from workingset_mcp.cli.compact import apply_compaction, archive_of, plan_compaction, restored
 from workingset_mcp.settings import Settings
 
 BLOCKS = 1_500

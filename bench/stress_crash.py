@@ -28,7 +28,7 @@ from planted import Planted, words_in
 from raw_client import Server, command
 
 from workingset_mcp.settings import Settings
-from workingset_mcp.workspace import Workspace
+from workingset_mcp.workspace.facade import Workspace
 
 KINDS = ("missing", "complete", "behind", "full")
 LARGE_DISK_KILOBYTES = 60_000

@@ -27,11 +27,11 @@ import anyio
 from asking import LATE_SECONDS, OLD, Asker, Lag, Tally, head
 from planted import SHARED_WORDS, Planted, branch_of, words_in
 
-from workingset_mcp import vault as vault_module
-from workingset_mcp.follower import Follower
 from workingset_mcp.settings import Settings
-from workingset_mcp.vault import Fingerprint
-from workingset_mcp.workspace import Workspace
+from workingset_mcp.sync.follower import Follower
+from workingset_mcp.vault import folder as vault_module
+from workingset_mcp.vault.folder import Fingerprint
+from workingset_mcp.workspace.facade import Workspace
 
 ROUND = 40  # edits between two looks at a vault at rest
 FIRST_EDITS = 150

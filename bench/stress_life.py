@@ -39,7 +39,7 @@ time.sleep(600)
 """
 _PRINTING = """\
 import os, sys
-from workingset_mcp.workspace import Workspace
+from workingset_mcp.workspace.facade import Workspace
 def printing(tool):
     def call(*arguments, **named):
         print("stray", flush=True)
@@ -53,7 +53,7 @@ def printing(tool):
     return call
 for name in ("search", "brief", "open", "items", "full"):
     setattr(Workspace, name, printing(getattr(Workspace, name)))
-from workingset_mcp.cli import main
+from workingset_mcp.cli.main import main
 main()
 """
 _HELLO = {
@@ -223,7 +223,7 @@ def null_device(bench: Bench) -> tuple[float, object]:
 def import_seconds() -> float:
     """How long the machine needs now to start an interpreter and import a server."""
     began = time.perf_counter()
-    subprocess.run([sys.executable, "-c", "import workingset_mcp.server"], check=True)
+    subprocess.run([sys.executable, "-c", "import workingset_mcp.server.server"], check=True)
     return time.perf_counter() - began
 
 

@@ -26,7 +26,7 @@ from planted import Planted, words_in
 from raw_client import Answer, Server, command, processor_seconds
 
 from workingset_mcp.settings import Settings
-from workingset_mcp.workspace import Workspace
+from workingset_mcp.workspace.facade import Workspace
 
 EDITS_A_SECOND = 20.0
 MOST_EXAMPLES = 3

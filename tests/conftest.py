@@ -16,10 +16,10 @@ from typing import Any, Protocol
 import hypothesis
 import pytest
 
-from workingset_mcp import o200k
-from workingset_mcp.lines import LABEL_KINDS, STANDING_KINDS
+from workingset_mcp.answers import tokenizer
+from workingset_mcp.notes.lines import LABEL_KINDS, STANDING_KINDS
 from workingset_mcp.settings import Settings
-from workingset_mcp.workspace import Workspace
+from workingset_mcp.workspace.facade import Workspace
 
 TODAY = "2026-06-16"
 ITEM_KINDS = ("task", *LABEL_KINDS, *STANDING_KINDS)
@@ -145,7 +145,7 @@ def open_vault(make_vault: MakeVault, tmp_path: Path) -> Iterator[OpenVault]:
         workspace.close()
 
 
-_another_encoder = cache(o200k._load.__wrapped__)  # the product's own may stay unloaded
+_another_encoder = cache(tokenizer._load.__wrapped__)  # the product's own may stay unloaded
 
 
 def exact_tokens(text: str) -> int:

@@ -47,8 +47,8 @@ def test_a_module_is_small_and_says_what_it_holds(module: Path) -> None:
     ("module", "heavy"),
     [
         ("workingset_mcp", ["mcp", "click", "rich", "tiktoken", "sqlite3", "watchfiles", "yaml"]),
-        ("workingset_mcp.cli", ["mcp", "tiktoken"]),
-        ("workingset_mcp.workspace", ["mcp", "click", "rich", "tiktoken"]),
+        ("workingset_mcp.cli.main", ["mcp", "tiktoken"]),
+        ("workingset_mcp.workspace.facade", ["mcp", "click", "rich", "tiktoken"]),
     ],
 )
 def test_what_starts_fast_imports_nothing_heavy(module: str, heavy: list[str]) -> None:

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from tool_reference import reference
 
 import workingset_mcp
-from workingset_mcp.cli import main
+from workingset_mcp.cli.main import main
 
 PROJECT = Path(__file__).parents[1]
 PACKAGE = PROJECT / "workingset_mcp"
@@ -151,7 +151,7 @@ def test_the_table_of_the_house_is_the_ladder_of_the_import_contract() -> None:
 
 
 @pytest.mark.parametrize(
-    ("library", "place"), [("sqlite3", "index/"), ("watchfiles", "follower.py")]
+    ("library", "place"), [("sqlite3", "index/sqlite/"), ("watchfiles", "sync/follower.py")]
 )
 def test_a_library_is_imported_only_where_the_house_says(library: str, place: str) -> None:
     assert f"`{library}` is imported only in `{place}`" in text_of("ARCHITECTURE.md").replace(
@@ -197,7 +197,7 @@ def test_the_lines_to_type_are_those_that_install_prints(
 
 
 def test_every_client_has_its_page() -> None:
-    from workingset_mcp.install import CLIENTS as known
+    from workingset_mcp.cli.install import CLIENTS as known
 
     assert sorted(known) == CLIENTS
 

@@ -176,7 +176,7 @@ def test_every_line_of_the_dockerfile_runs_and_the_image_serves_a_vault(image: I
 @pytest.mark.process
 def test_the_image_holds_bytecode_and_the_example_but_no_source_tree(image: Image) -> None:
     [package] = image.root.glob("opt/workingset/lib/*/site-packages/workingset_mcp")
-    assert [*package.glob("__pycache__/server.*.pyc")]
+    assert [*package.glob("server/__pycache__/server.*.pyc")]
     assert (package / "example_vault/cust/acme").is_dir()
     assert not (image.root / "src").exists()
 

@@ -11,7 +11,7 @@ from conftest import MakeVault, OpenVault
 
 from workingset_mcp.errors import SettingsError
 from workingset_mcp.settings import LABELS, Settings, load_settings, settings_home, today
-from workingset_mcp.workspace import Workspace
+from workingset_mcp.workspace.facade import Workspace
 
 
 @pytest.fixture

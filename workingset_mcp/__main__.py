@@ -1,3 +1,3 @@
-from workingset_mcp.cli import main
+from workingset_mcp.cli.main import main
 
 main()

@@ -7,8 +7,8 @@ disk differs (`freshness`). Its user sees to it that one thread asks at a time.
 from collections.abc import Callable, Iterable, Mapping
 
 from workingset_mcp.index.rows import Known
-from workingset_mcp.index.snapshot import Snapshot
-from workingset_mcp.index.sqlite import Index
+from workingset_mcp.index.sqlite.engine import Index
+from workingset_mcp.index.sqlite.snapshot import Snapshot
 
 
 class KnownFiles:

@@ -11,11 +11,11 @@ from functools import lru_cache
 from operator import add
 from typing import NamedTuple
 
-from workingset_mcp.dates import date_words
-from workingset_mcp.lines import LABEL_KINDS, STANDING_KINDS, Item
-from workingset_mcp.note import Note, Remark, Unit
-from workingset_mcp.statuses import StatusBlock, date_of_heading
-from workingset_mcp.vault import Fingerprint
+from workingset_mcp.notes.dates import date_words
+from workingset_mcp.notes.lines import LABEL_KINDS, STANDING_KINDS, Item
+from workingset_mcp.notes.note import Note, Remark, Unit
+from workingset_mcp.notes.statuses import StatusBlock, date_of_heading
+from workingset_mcp.vault.folder import Fingerprint
 
 CJK_RUN = re.compile(
     r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\uff66-\uff9f"

@@ -1,5 +1,5 @@
 """Start the server that the bundle's pyproject.toml installs."""
 
-from workingset_mcp.cli import main
+from workingset_mcp.cli.main import main
 
 main()

@@ -1,0 +1,406 @@
+"""Tokens are counted exactly, whatever the text, and what is taken fits."""
+
+import hashlib
+import math
+import subprocess
+import sys
+import time
+from base64 import b64encode
+from functools import cache
+from itertools import chain, islice
+from pathlib import Path
+
+import pytest
+import tiktoken
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from workingset_mcp.answers import tokenizer
+from workingset_mcp.answers.answer import put_together
+from workingset_mcp.answers.budget import (
+    Counted,
+    count_lines,
+    count_tokens,
+    cut_to_tokens,
+    estimate_tokens,
+    fits,
+    is_counted_exactly,
+    least_tokens,
+    priced,
+    take_lines,
+)
+
+TABLE_ADDRESS = "https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken"
+TABLE_SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
+
+
+def published_table() -> bytes:
+    """The table as it was published: a token in base64 and its rank a line."""
+    in_order = sorted(tokenizer.published_ranks().items(), key=lambda each: each[1])
+    lines = (b"%s %d\n" % (b64encode(token), rank) for token, rank in in_order)
+    return b"".join(lines)
+
+
+@pytest.fixture(scope="session")
+def reference(tmp_path_factory: pytest.TempPathFactory) -> tiktoken.Encoding:
+    """The project's own o200k_base, from a cache that holds our table: it would refuse another."""
+    cache = tmp_path_factory.mktemp("tiktoken")
+    name = hashlib.sha1(TABLE_ADDRESS.encode(), usedforsecurity=False).hexdigest()
+    (cache / name).write_bytes(published_table())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TIKTOKEN_CACHE_DIR", str(cache))
+        return tiktoken.get_encoding("o200k_base")
+
+
+def test_the_table_is_the_one_that_was_published() -> None:
+    assert hashlib.sha256(published_table()).hexdigest() == TABLE_SHA256
+
+
+# -- exact -----------------------------------------------------------------------------------------
+
+EXACT = [
+    "",
+    "a",
+    "Hello, world!",
+    "# Heading\n\n- [ ] task (due 2026-06-16) @ana\n",
+    "naïve Größe ÄÖÜ ß e\u0301 İ",
+    "設定を直す 当前状态 한국어",
+    "🚦👩‍👩‍👧‍👦🏴󠁧󠁢󠁥󠁮󠁧󠁿",
+    "it's IT'S they'll WE'VE I'd",
+    "a  b   c\t\td\n\n\n e \r\n\r\n f",
+    "   leading and trailing   ",
+    "0 12 123 1234 12345678 1,234.56",
+    "https://example.com/a/b?c=d#e",
+    "<|endoftext|><|endofprompt|><|im_start|>",
+    "```python\ndef f(x: int) -> str:\n    return f'{x!r}'\n```\n",
+    "| a | b |\n|---|---|\n| 1 | 2 |\n",
+    "snake_case camelCase PascalCase SCREAMING_CASE kebab-case",
+    "\0\x01\x1f\x7f\x85\u2028\u2029\ufeff\u200b\u202e",
+    " " * 1_999,
+    "\n" * 1_999,
+    "x" * 3_999,
+    "漢" * 3_999,
+    "=" * 3_999,
+    "word " * 20_000,
+]
+
+
+@pytest.fixture(params=["looked up", "encoded"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Counting with the table alone, or as once the encoder is loaded."""
+    way = str(request.param)
+    tokenizer.encoder()
+    monkeypatch.setattr(tokenizer, "_MOST_JOINED", 1 << 30)
+    if way == "looked up":
+        monkeypatch.setattr(tokenizer, "encoder_is_loaded", lambda: False)
+        monkeypatch.setattr(tokenizer, "_tokens_of", tokenizer._TokensOf())
+    return way
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("text", EXACT, ids=lambda text: f"{len(text)} {ascii(text)[:30]}")
+def test_a_count_is_exact(reference: tiktoken.Encoding, text: str) -> None:
+    assert tokenizer.count(text) == len(reference.encode_ordinary(text))
+
+
+PARTS = st.sampled_from(
+    [
+        *(" ", "  ", "\n", "\r\n", "\t", "\u00a0", "\u3000", "\u2028", "'s", "'LL", "/", "//"),
+        *("a", "Ab", "ABC", "é", "e\u0301", "漢字", "🚦", "İ", "ß", "ǅ", "ʰ", "12", "12345"),
+        *(
+            "...",
+            "—",
+            "_",
+            "<|endoftext|>",
+            "ſ",
+            "'ſ",
+            "ÄÖÜ",
+            "Ж",
+            "ж",
+            "Ω",
+            "½",
+            "\x1c",
+            "⚠\ufe0f",
+        ),
+    ]
+)
+TEXTS_OF_ALL_KINDS = st.lists(PARTS | st.characters(), max_size=40).map("".join)
+USUAL_TEXTS = st.lists(
+    PARTS | st.sampled_from([chr(code) for code in chain(*tokenizer._MOST)]), max_size=40
+).map("".join)
+
+
+@pytest.mark.parametrize("way", ["looked up", "encoded"], indirect=True)
+@given(text=TEXTS_OF_ALL_KINDS | USUAL_TEXTS)
+@hypothesis_settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_text_is_counted_exactly(reference: tiktoken.Encoding, way: str, text: str) -> None:
+    assert tokenizer.count(text) == len(reference.encode_ordinary(text)), way
+
+
+@pytest.mark.parametrize("way", ["looked up"], indirect=True)
+@pytest.mark.parametrize(("blocks", "step"), [(tokenizer._USUAL, 1), (tokenizer._MOST, 17)])
+def test_every_character_is_counted_exactly(
+    reference: tiktoken.Encoding, way: str, blocks: tokenizer._Blocks, step: int
+) -> None:
+    for sign in map(chr, islice(chain(*blocks), 0, None, step)):
+        text = f"a{sign}b A{sign} {sign}{sign}'s 1{sign}2\n{sign} é{sign}É{sign}"
+        assert tokenizer.count(text) == len(reference.encode_ordinary(text)), (way, sign)
+
+
+@pytest.mark.parametrize(
+    ("text", "loaded"),
+    [
+        ("Größe — 1. Ж→Ω 🚦 ⚠\ufe0f 設定 שלום ก " * 500, False),
+        ("word " * 30_000, False),
+        ("".join(map(chr, range(0x4E00, 0x7E00))), True),
+        ("x" * 1_500, True),
+        ("word " * 60_000, True),
+        ("\U00020000", True),
+        ("\ud800", True),
+    ],
+    ids=["mixed", "long", "ideographs", "a long word", "very long", "rare", "no character"],
+)
+def test_the_encoder_is_loaded_where_it_pays(text: str, loaded: bool) -> None:
+    code = (
+        "from workingset_mcp.answers.budget import count_tokens\n"
+        "from workingset_mcp.answers.tokenizer import encoder_is_loaded\n"
+        f"count_tokens({text!a})\n"
+        "print(encoder_is_loaded())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-"], input=code, capture_output=True, encoding="ascii", check=True
+    )
+    assert done.stdout.strip() == str(loaded)
+
+
+def test_more_pieces_than_are_kept_are_counted_exactly(reference: tiktoken.Encoding) -> None:
+    text = " ".join(f"w{number:x}q" for number in range(20_000))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tokenizer, "encoder_is_loaded", lambda: False)
+        patch.setattr(tokenizer, "_MOST_KEPT", 100)
+        patch.setattr(tokenizer, "_tokens_of", tokenizer._TokensOf())
+        assert tokenizer.count(text) == len(reference.encode_ordinary(text))
+        assert len(tokenizer._tokens_of) <= 100
+
+
+@given(text=TEXTS_OF_ALL_KINDS)
+def test_a_line_costs_no_less_than_its_least(text: str) -> None:
+    assert least_tokens(text) <= count_tokens(text)
+
+
+def test_every_word_of_a_line_costs_a_token_at_least() -> None:
+    assert least_tokens("") == 0
+    assert least_tokens("- [ ] one two, three …") == 7
+    assert least_tokens("one two\tthree") == 1  # a sign that is not looked into
+
+
+@given(
+    above=st.lists(PARTS | st.characters(), max_size=20).map("".join),
+    text=TEXTS_OF_ALL_KINDS,
+)
+def test_an_answer_is_the_same_when_its_body_was_counted_before(above: str, text: str) -> None:
+    body = f"---\n{text}"
+    whole = put_together("a", body, budget=900, state="index current", warnings=[above])
+    assert whole == put_together(
+        "a", body, budget=900, state="index current", warnings=[above],
+        body_tokens=count_tokens(body),
+    )  # fmt: skip
+
+
+def test_a_body_counted_by_its_parts_is_counted_whole_where_that_is_not_exact() -> None:
+    parts = [f"x{' ' * 2_500}x\n", *["one two three\n"] * 100]
+    made = put_together(
+        "a", "".join(parts), budget=900, state="index current",
+        body_tokens=sum(map(count_tokens, parts)),
+    )  # fmt: skip
+    assert made.tokens == count_tokens(made.text)
+
+
+def test_a_lone_surrogate_is_counted_and_does_not_raise() -> None:
+    assert count_tokens("a\ud800b") > 0
+
+
+@given(
+    st.lists(
+        st.text(st.characters(codec="utf-8"), min_size=1, max_size=30).filter(
+            lambda text: not (text[0].isspace() or text[0] == "/")
+        )
+    )
+)
+def test_parts_with_line_ends_cost_together_what_they_cost_alone(texts: list[str]) -> None:
+    parts = [f"{text}\n" for text in texts]
+    assert count_tokens("".join(parts)) == sum(map(count_tokens, parts))
+
+
+@given(text=TEXTS_OF_ALL_KINDS)
+def test_a_text_costs_the_same_counted_by_its_lines(text: str) -> None:
+    assert count_lines(text) == count_tokens(text)
+
+
+@given(words=st.integers(0, 900), more=st.integers(-1, 1))
+def test_a_long_run_is_found_from_its_length_on_wherever_it_stands(words: int, more: int) -> None:
+    blanks, letters = " " * (2_000 + more), "x" * (4_000 + more)
+    for text in (f"{'a word ' * words}so{blanks}on", f"{'a word ' * words}{letters} on"):
+        assert is_counted_exactly(text) == (more < 0)
+
+
+PATHOLOGICAL = {
+    "blanks": " " * 20_000,
+    "line ends": "\n" * 20_000,
+    "Windows line ends": "\r\n" * 10_000,
+    "tabs and blanks": "\t " * 10_000,
+    "letters": "x" * 20_000,
+    "random letters": "".join(chr(97 + number * number % 26) for number in range(20_000)),
+    "ideographs": "".join(chr(0x4E00 + number * 31 % 20_000) for number in range(20_000)),
+    "kana": "がぎぐげご" * 4_000,
+    "emoji": "🚦👩‍👩‍👧" * 3_000,
+    "digits": "1234567890" * 2_000,
+    "signs": "=-" * 10_000,
+    "base64": "QmFzZTY0IGlzIG5vdCBwcm9zZQ" * 800,
+    "words around blanks": "word " * 2_000 + " " * 5_000 + "word " * 2_000,
+}
+
+
+@pytest.mark.parametrize("text", [pytest.param(text, id=n) for n, text in PATHOLOGICAL.items()])
+def test_what_is_counted_in_pieces_is_never_counted_too_low(
+    reference: tiktoken.Encoding, text: str
+) -> None:
+    exact = len(reference.encode_ordinary(text))
+    assert exact <= count_tokens(text) <= exact * 1.1 + 500
+
+
+def ideographs(count: int, line: int) -> str:
+    one = "".join(chr(0x4E00 + number * 31 % 20_000) for number in range(line - 1))
+    return f"{one}\n" * (count // line)
+
+
+LARGE = {
+    "a million blanks": " " * 1_000_000,
+    "a million line ends": "\n" * 1_000_000,
+    "a million letters": "x" * 1_000_000,
+    "a million ideographs": ideographs(1_000_000, 1_000_000),
+    "a million ideographs in lines of 80": ideographs(1_000_000, 80),
+    "a million ideographs in lines of 1,000": ideographs(1_000_000, 1_000),
+    "ideographs in lines of 3,999": ideographs(120_000, 3_999),
+    "letters in lines of 3,999": ("x" * 3_998 + "\n") * 30,
+    "signs in lines of 3,999": ("=" * 3_998 + "\n") * 30,
+    "blanks in lines of 1,999": (" " * 1_998 + "x") * 150,
+    "words of 500 letters": ("abcdefghij" * 50 + " ") * 400,
+    "a million characters of base64": "QmFzZTY0IGlzIG5vdCBwcm9zZQ" * 40_000,
+}
+
+
+@pytest.mark.parametrize("is_loaded", [True, False], ids=["", "and the encoder loaded"])
+@pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in LARGE.items()])
+def test_a_million_characters_are_counted_in_a_second(
+    monkeypatch: pytest.MonkeyPatch, text: str, *, is_loaded: bool
+) -> None:
+    tokenizer.encoder()
+    if not is_loaded:
+        monkeypatch.setattr(tokenizer, "_load", cache(tokenizer._load.__wrapped__))
+    started = time.process_time()  # of this process alone, whatever else the machine does
+    tokens = count_tokens(text)
+    seconds = time.process_time() - started
+    assert tokens > 1_000
+    assert seconds < max(0.2, len(text) / 1_000_000) + (0 if is_loaded else 0.5)
+
+
+def test_a_loaded_encoder_is_not_loaded_again() -> None:
+    assert tokenizer.encoder() is tokenizer.encoder()
+
+
+# -- taking what fits ------------------------------------------------------------------------------
+
+TEXTS = st.lists(
+    PARTS | st.sampled_from(["word ", "line\n", "- item\n", " " * 50]), max_size=60
+).map("".join)
+
+
+@given(TEXTS, st.integers(0, 60))
+def test_the_beginning_that_is_cut_fits_and_is_the_longest(text: str, budget: int) -> None:
+    characters = cut_to_tokens(text, budget)
+    assert 0 <= characters <= len(text)
+    assert count_tokens(text[:characters]) <= budget
+    if count_tokens(text) <= budget:
+        assert characters == len(text)
+    elif characters < len(text):
+        longer = [count_tokens(text[:end]) for end in range(characters + 1, len(text) + 1)]
+        assert longer[0] > budget
+
+
+@pytest.mark.parametrize("budget", [-1, 0])
+def test_nothing_fits_into_no_budget(budget: int) -> None:
+    assert cut_to_tokens("text", budget) == 0
+    assert take_lines(["text\n"], budget) == 0
+
+
+@pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in LARGE.items()])
+def test_a_long_text_is_cut_to_what_fits(text: str) -> None:
+    text = text[:100_000]
+    characters = cut_to_tokens(text, 500)
+    assert 0 < characters < len(text)
+    assert count_tokens(text[:characters]) <= 500
+
+
+LINES = st.lists(TEXTS.map(lambda text: text.replace("\n", " ") + "\n"), max_size=12)
+
+
+@given(LINES, st.integers(0, 200))
+def test_the_lines_that_are_taken_fit_and_one_more_would_not(lines: list[str], budget: int) -> None:
+    taken = take_lines(lines, budget)
+    costs = [count_tokens(line) for line in lines]
+    assert sum(costs[:taken]) <= budget
+    if taken < len(lines):
+        assert sum(costs[: taken + 1]) > budget
+    assert take_lines(lines, sum(costs)) == len(lines)
+
+
+def test_lines_without_end_are_not_all_counted() -> None:
+    lines = ["word " * 10 + "\n"] * 1_000_000
+    started = time.process_time()
+    taken = take_lines(lines, 1_100)
+    assert taken == 100
+    assert time.process_time() - started < 1
+
+
+@pytest.mark.parametrize(
+    ("budget", "max_bytes", "margin", "kept"),
+    [
+        (4, None, 1.0, True),
+        (3, None, 1.0, False),
+        (4, 13, 1.0, True),
+        (4, 12, 1.0, False),
+        (4, None, 1.01, False),
+        (5, None, 1.25, True),
+        (5, None, 1.26, False),
+    ],
+)
+def test_a_text_fits_by_tokens_bytes_and_margin(
+    budget: int, max_bytes: int | None, margin: float, *, kept: bool
+) -> None:
+    assert fits(Counted("Hello, world!", 4), budget, max_bytes, margin) is kept
+
+
+def test_bytes_are_counted_not_characters() -> None:
+    assert fits(Counted("漢字", 2), 100, 6)
+    assert not fits(Counted("漢字", 2), 100, 5)
+
+
+@given(st.integers(0, 10**6), st.floats(1, 3))
+def test_a_price_is_never_below_its_tokens(tokens: int, margin: float) -> None:
+    assert priced(tokens, 1.0) == tokens
+    assert tokens <= priced(tokens, margin) == math.ceil(tokens * margin)
+
+
+@pytest.mark.parametrize("text", ["", "word " * 1_000, "A sentence of plain words.\n" * 100])
+def test_an_estimate_of_prose_is_near_and_not_below(text: str) -> None:
+    exact = count_tokens(text)
+    assert exact <= estimate_tokens(text) <= exact * 2 + 1
+
+
+def test_no_count_needs_the_network_or_a_cache(tmp_path: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+        assert count_tokens("Hello, world!") == 4
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,946 @@
+"""The index: a cache that is dropped when in doubt, deletes without a trace, and is shared."""
+
+import os
+import shutil
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+import pytest
+from conftest import ITEM_KINDS, MakeVault, OpenVault, contents_of, contents_of_fresh
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from workingset_mcp.errors import IndexDamaged, IndexUnavailable
+from workingset_mcp.index import Index, Snapshot, Stemmer, Within, index_folder
+from workingset_mcp.index.rows import BranchRow, Known, Parsed, bigrams, section_date
+from workingset_mcp.index.sqlite.within import LEAST_GAP, MOST_RANGES, ranges_of
+from workingset_mcp.notes.note import parse_note, text_digest
+from workingset_mcp.settings import Settings
+from workingset_mcp.vault.folder import Fingerprint
+from workingset_mcp.workspace.facade import Workspace
+
+posix_only = pytest.mark.skipif(os.name != "posix", reason="POSIX modes and signals")
+
+
+def parsed(path: str, text: str) -> Parsed:
+    raw = text.encode()
+    note = parse_note(path, raw, Settings())
+    return Parsed(
+        note, path.rpartition("/")[0], Fingerprint(len(raw), 1, 1, 1), 1, text_digest(raw)
+    )
+
+
+@pytest.fixture
+def index() -> Iterator[Index]:
+    with closing(Index(None)) as opened:
+        yield opened
+
+
+def words_of(index: Index) -> list[tuple[str, int]]:
+    with index.snapshot() as snapshot:
+        return list(snapshot.words_between("", "\U0010ffff", 1_000_000))
+
+
+def texts_of(index: Index) -> dict[str, str]:
+    with index.snapshot() as snapshot:
+        return {note.path: snapshot.text(note.id) for note in snapshot.notes()}
+
+
+def hits_of(index: Index, expression: str) -> set[tuple[str, int, float]]:
+    """Where a word is found, and how well: scores depend on what the engine counts."""
+    with index.snapshot() as snapshot:
+        hits = snapshot.match(expression, 1_000)
+        notes = snapshot.notes_by_id(hit.note_id for hit in hits)
+        sections = snapshot.sections_by_id([hit.section_id for hit in hits])
+        assert snapshot.count(expression) == len(hits)
+        return {
+            (notes[h.note_id].path, sections[h.section_id].first_line, round(h.score, 9))
+            for h in hits
+        }
+
+
+# -- writing: one state of the vault, one content --------------------------------------------------
+
+PATHS = st.sampled_from(["a.md", "x/b.md", "x/2026-06-16 c.md", "日/議事録.md", "Größe/d.md"])
+TEXTS = st.lists(
+    st.sampled_from(
+        [
+            *("# Alpha\n", "## Beta 2026-06-16\n", "alpha ", "Betas running ", "gamma\n", "\n\n"),
+            *(
+                "設定を直すalpha ",
+                "現状\n",
+                "naïve ",
+                "e\u0301",
+                "C++ x_y ",
+                "\0",
+                "a\rb",
+                "word " * 700,
+            ),
+            *("- [ ] delta\n", "Decision: go\n", "## Status (2026-06-16)\n"),
+            *("---\ntitle: Alpha\n---\n", "---\nkind: workingset-brief\n---\n"),
+            "---\naliases: [Omega]\ntags: [alpha]\ndate: 2026-01-02\n---\n",
+        ]
+    ),
+    max_size=8,
+).map("".join)
+STEPS = st.lists(st.tuples(PATHS, TEXTS | st.none()), max_size=12)
+
+
+@given(STEPS)
+@hypothesis_settings(max_examples=60)
+def test_after_any_edits_words_and_scores_are_those_of_a_fresh_index(
+    steps: list[tuple[str, str | None]],
+) -> None:
+    state: dict[str, str] = {}
+    with closing(Index(None)) as edited, closing(Index(None)) as fresh:
+        for path, text in steps:
+            if text is None:
+                state.pop(path, None)
+                edited.apply([], [path])
+            else:
+                state[path] = text
+                edited.apply([parsed(path, text)])
+        fresh.apply([parsed(path, text) for path, text in state.items()])
+        assert words_of(edited) == words_of(fresh)
+        assert texts_of(edited) == texts_of(fresh)
+        for expression in ("alpha", "beta", "delta", "gamma*", "設定", "omega", "d202606"):
+            assert hits_of(edited, expression) == hits_of(fresh, expression)
+        edited.apply([], list(state))
+        assert words_of(edited) == []
+        with edited.snapshot() as snapshot:
+            assert (snapshot.note_count(), snapshot.section_count()) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# A\n## B\nx\n# A\ny\n",
+        "# A\n##\nx\n",
+        "x\n",
+        "# A\n",
+        "# *A*\n## A\n",
+        "B\n# A\n",
+    ],
+)
+def test_headings_come_back_as_they_were(text: str) -> None:
+    note = parsed("a.md", text).note
+    with closing(Index(None)) as index:
+        index.apply([parsed("b.md", "# B\n"), parsed("a.md", text), parsed("c.md", "# C\n")])
+        with index.snapshot() as snapshot:
+            row = snapshot.note("a.md")
+            assert row
+            sections = snapshot.sections(row.id)
+    assert [section.headings for section in sections] == [s.headings for s in note.sections]
+    assert [section.text for section in sections] == [s.text for s in note.sections]
+
+
+@given(st.text() | TEXTS)
+def test_any_text_comes_back_as_it_was(text: str) -> None:
+    text = text.removeprefix("\ufeff")
+    note = parsed("a.md", text)
+    with closing(Index(None)) as index:
+        index.apply([note])
+        with index.snapshot() as snapshot:
+            if note.note.kind == "brief":
+                assert snapshot.notes() == []
+                return
+            (row,) = snapshot.notes()
+            assert snapshot.text(row.id) == text
+            assert [item for _, item in snapshot.items(ITEM_KINDS)] == list(note.note.items)
+            assert [status for _, status in snapshot.statuses()] == list(note.note.statuses)
+            assert (row.title, row.units) == (note.note.title, note.note.units)
+            assert row.remarks == note.note.remarks
+            assert snapshot.line_digests(row.branch) == (
+                b"" if row.template or row.kind != "note" else note.note.line_digests
+            )
+
+
+def test_the_same_state_again_is_skipped(index: Index) -> None:
+    first = index.apply([parsed("a.md", "alpha\n")])
+    with index.snapshot() as snapshot:
+        row = snapshot.note("a.md")
+    second = index.apply([parsed("a.md", "alpha\n")])
+    with index.snapshot() as snapshot:
+        assert snapshot.note("a.md") == row
+        assert snapshot.generation() == second == first + 1
+    assert words_of(index) == [("a", 1), ("alpha", 1), ("md", 1)]
+
+
+def test_a_touched_note_gets_its_new_stamp_only_while_its_bytes_are_the_same(index: Index) -> None:
+    note = parsed("a.md", "alpha\n")
+    index.apply([note])
+    stamp = Fingerprint(6, 2, 2, 2)
+    index.apply([], [], [("a.md", Known(stamp, 9, b"other bytes"))])
+    with index.snapshot() as snapshot:
+        assert snapshot.known() == {"a.md": Known(note.fingerprint, 1, note.digest)}
+    index.apply([], [], [("a.md", Known(stamp, 9, note.digest))])
+    with index.snapshot() as snapshot:
+        assert snapshot.known() == {"a.md": Known(stamp, 9, note.digest)}
+
+
+def test_what_cannot_be_written_whole_is_not_written_at_all(index: Index) -> None:
+    index.apply([parsed("a.md", "alpha\n")])
+    before = words_of(index)
+    good, bad = parsed("b.md", "beta\n"), parsed("c.md", "gamma\n")
+    bad = Parsed(bad.note, bad.branch, bad.fingerprint, bad.read_ns, None)  # type: ignore[arg-type]  # SQLite refuses it
+    with pytest.raises(sqlite3.IntegrityError):
+        index.apply([good, bad], ["a.md"])
+    assert words_of(index) == before
+    assert texts_of(index) == {"a.md": "alpha\n"}
+    index.apply([good])
+    assert texts_of(index) == {"a.md": "alpha\n", "b.md": "beta\n"}
+
+
+def test_clearing_drops_every_row(index: Index) -> None:
+    index.apply([parsed("a.md", "# A\n\n- [ ] alpha\n\n## Status\n")])
+    index.mark_complete()
+    index.clear()
+    with index.snapshot() as snapshot:
+        assert not snapshot.complete()
+        assert snapshot.generation() == 2
+        assert (snapshot.notes(), snapshot.items(ITEM_KINDS), snapshot.statuses()) == ([], [], [])
+    assert words_of(index) == []
+
+
+def test_token_counts_are_kept_only_for_the_bytes_they_count(index: Index) -> None:
+    index.apply([parsed("a.md", "alpha\n"), parsed("b.md", "beta\n")])
+    with index.snapshot() as snapshot:
+        waiting = dict(snapshot.uncounted(10))
+    (first, digest), (second, _) = sorted(waiting.items())
+    index.save_tokens({first: (digest, 7), second: (b"other bytes", 7)})
+    with index.snapshot() as snapshot:
+        assert [note.tokens for note in snapshot.notes()] == [7, None]
+        assert [note_id for note_id, _ in snapshot.uncounted(10)] == [second]
+
+
+def test_a_branch_whose_notes_lie_apart_in_the_word_index_is_searched_whole(index: Index) -> None:
+    for number in range(MOST_RANGES + 1):
+        mine = parsed(f"x/{number}.md", f"# Kiln {number}\nkiln\n" * (number + 1))
+        index.apply([mine, parsed(f"y/{number}.md", "# Kiln\n" * (LEAST_GAP + number))])
+    index.apply([], [f"y/{MOST_RANGES}.md"])
+    within = Within("AND n.branch = ?", ("x",), "x")
+    with index.snapshot() as snapshot:
+        notes = {note.id for note in snapshot.notes("x")}
+        found = snapshot.match('"kiln"', 1_000_000)
+        mine_found = [hit for hit in found if hit.note_id in notes]
+        assert len(mine_found) == 15
+        assert snapshot.match('"kiln"', 100, within) == mine_found
+        assert snapshot.match('"kiln"', 3, within) == mine_found[:3]
+        assert {row[0] for row in snapshot.matching_sections('"kiln"', "x")} == notes
+        held = [snapshot.holds(f'"{word}"', within) for word in ("kiln", "4", "5")]
+        assert held == [True, True, False]
+        assert not snapshot.holds('"kiln"', Within("AND n.branch = ?", ("z",), "z"))
+
+
+@given(st.lists(st.tuples(st.sampled_from([1, 50, LEAST_GAP, 5_000]), st.integers(0, 9))))
+def test_ranges_are_few_and_hold_every_span(steps: list[tuple[int, int]]) -> None:
+    spans, at = [], 0
+    for gap, length in steps:
+        spans.append((at + gap, at + gap + length))
+        at += gap + length
+    ranges = ranges_of(spans)
+    assert len(ranges) <= MOST_RANGES
+    assert [end for ends in ranges for end in ends] == sorted(
+        end for ends in ranges for end in ends
+    )
+    assert all(any(low <= first <= last <= high for low, high in ranges) for first, last in spans)
+
+
+def test_rows_come_back_in_order_and_by_branch(index: Index) -> None:
+    index.apply(
+        [
+            parsed("x/b.md", "# B\n## One\n- [ ] beta\n## Two\n## One\n"),
+            parsed("x/a.md", "# 2026-06-16\n- [ ] alpha\n- [x] done\n## Status\n"),
+            parsed("y/c.md", "Owner: Ana\n"),
+            parsed("y/brief.md", "---\nkind: workingset-brief\n---\n- [ ] not mine\n"),
+        ]
+    )
+    with index.snapshot() as snapshot:
+        assert snapshot.paths() == ["x/a.md", "x/b.md", "y/c.md"]
+        assert sorted(snapshot.known("y")) == ["y/brief.md", "y/c.md"]
+        sizes = {note.path: note.size for note in snapshot.notes()}
+        x = sizes["x/a.md"] + sizes["x/b.md"]
+        assert snapshot.branches() == [
+            BranchRow("x", 2, 2, "2026-06-16", "x/a.md", x),
+            BranchRow("y", 1, 0, "", "", sizes["y/c.md"]),
+        ]
+        assert snapshot.branch_names() == ["x", "y"]
+        assert [note.path for note in snapshot.notes("x")] == ["x/a.md", "x/b.md"]
+        assert [row.item.text for row in snapshot.items(["task"])] == ["alpha", "done", "beta"]
+        assert [row.item.text for row in snapshot.items(["owner"], "x")] == []
+        assert [row.item.owners for row in snapshot.items(["owner"], "y")] == [("Ana",)]
+        assert [(row.note.path, row.status.line) for row in snapshot.statuses("x")] == [
+            ("x/a.md", 4)
+        ]
+        note = snapshot.note("x/b.md")
+        assert note is not None
+        assert snapshot.headings([note.id], 2) == {note.id: [("One", 2), ("Two", 4)]}
+        assert [row.first_line for row in snapshot.sections(note.id, 3, 4)] == [2, 4]
+        assert snapshot.note("missing.md") is None
+
+
+# -- views and several that share one index --------------------------------------------------------
+
+
+def generation(snapshot: Snapshot) -> tuple[int, list[str]]:
+    return snapshot.generation(), snapshot.paths()
+
+
+def test_two_on_one_folder_see_each_other_and_a_view_stays_as_it_is(tmp_path: Path) -> None:
+    with closing(Index(tmp_path / "index")) as one, closing(Index(tmp_path / "index")) as other:
+        one.apply([parsed("a.md", "alpha\n")])
+        before = other.data_version()
+        with other.snapshot() as view:
+            assert generation(view) == (1, ["a.md"])
+            one.apply([parsed("b.md", "beta\n")], ["a.md"])
+            other.apply([parsed("c.md", "gamma\n")])
+            assert generation(view) == (1, ["a.md"])
+            with one.snapshot() as later:
+                assert generation(later) == (3, ["b.md", "c.md"])
+        assert other.data_version() != before
+        assert texts_of(one) == texts_of(other) == {"b.md": "beta\n", "c.md": "gamma\n"}
+        assert words_of(one) == words_of(other)
+
+
+def test_what_is_counted_is_of_the_view_that_is_asked(tmp_path: Path) -> None:
+    def counts(view: Snapshot) -> tuple[int, int, int, int]:
+        kiln = '"kiln"'
+        sections = view.section_count()
+        return view.note_count(), sections, view.count(kiln), view.document_frequency("kiln")
+
+    with closing(Index(tmp_path)) as index:
+        index.apply([parsed("cust/a.md", "# Kiln\n\n# Crane\n")])
+        with index.snapshot() as before:
+            assert counts(before) == (1, 2, 2, 2)
+            index.apply([parsed("cust/b.md", "# Kiln\n\nA kiln.\n\n# Kiln\n")])
+            with index.snapshot() as behind:
+                assert counts(behind) == (2, 4, 4, 4)
+                assert counts(before) == (1, 2, 2, 2)
+                assert counts(behind) == (2, 4, 4, 4)
+
+
+def test_writers_in_many_threads_never_find_it_locked(tmp_path: Path) -> None:
+    opened = [Index(tmp_path / "index") for _ in range(3)]
+    problems: list[BaseException] = []
+
+    def write(number: int) -> None:
+        try:
+            for turn in range(8):
+                index = opened[(number + turn) % 3]
+                index.apply([parsed(f"n{number}.md", f"turn {turn}\n")])
+                with index.snapshot() as snapshot:
+                    assert snapshot.generation() > 0
+        except BaseException as error:
+            problems.append(error)
+            raise
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    try:
+        assert problems == []
+        with opened[0].snapshot() as snapshot:
+            assert snapshot.generation() == 48
+        assert texts_of(opened[1]) == {f"n{number}.md": "turn 7\n" for number in range(6)}
+    finally:
+        for index in opened:
+            index.close()
+
+
+def test_one_at_a_time_has_the_turn_to_build(tmp_path: Path) -> None:
+    with closing(Index(tmp_path / "index")) as one, closing(Index(tmp_path / "index")) as other:
+        with one.build_turn() as mine, other.build_turn() as theirs:
+            assert (mine, theirs) == (True, False)
+        with other.build_turn() as theirs:
+            assert theirs
+
+
+@posix_only
+@pytest.mark.process
+def test_the_turn_to_build_dies_with_its_holder(tmp_path: Path) -> None:
+    code = (
+        "import sys, time; from pathlib import Path; from workingset_mcp.index import Index\n"
+        "with Index(Path(sys.argv[1])).build_turn() as mine:\n"
+        "    print(mine, flush=True); sys.stdin.read()\n"
+    )
+    with closing(Index(tmp_path / "index")) as index:
+        command = [sys.executable, "-c", code, str(tmp_path / "index")]
+        with subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
+        ) as holder:
+            assert holder.stdout is not None
+            assert holder.stdout.readline() == "True\n"
+            with index.build_turn() as mine:
+                assert not mine
+            holder.send_signal(signal.SIGKILL)
+            holder.wait()
+        with index.build_turn() as mine:
+            assert mine
+
+
+# -- damage, other versions, places ----------------------------------------------------------------
+
+VAULT = "".join(
+    f"=== cust/acme/n{number}.md\n# Note {number}\n\n- [ ] task {number}\n\n"
+    + "".join(f"word{number}x{line} and some more text\n" for line in range(40))
+    for number in range(25)
+)
+
+
+def answers(workspace: Workspace) -> list[str]:
+    return [
+        workspace.search("word3x7"),
+        workspace.brief("cust/acme"),
+        workspace.full("cust/acme", budget=20_000),
+    ]
+
+
+def parts_of(file: Path) -> list[Path]:
+    return [part for part in file.parent.iterdir() if part.name.startswith(file.name)]
+
+
+def overwrite(file: Path, first: float, length: float) -> None:
+    """Put rubbish over a part of a file, given in shares of its size."""
+    data = bytearray(file.read_bytes())
+    at, count = int(len(data) * first) // 4096 * 4096, max(4096, int(len(data) * length))
+    data[at : at + count] = (b"rubbish!" * (count // 8 + 1))[: len(data[at : at + count])]
+    file.write_bytes(data)
+
+
+def other_database(file: Path) -> None:
+    file.unlink()
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("CREATE TABLE note (x)")
+        connection.commit()
+
+
+def run_sql(statement: str) -> Callable[[Path], None]:
+    def run(file: Path) -> None:
+        with closing(sqlite3.connect(file)) as connection:
+            connection.execute(statement)
+            connection.commit()
+
+    return run
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "rubbish": lambda file: file.write_bytes(b"this is no database " * 500),
+    "empty": lambda file: file.write_bytes(b""),
+    "gone": lambda file: file.unlink(),
+    "cut in half": lambda file: os.truncate(file, file.stat().st_size // 2),
+    "cut to a page": lambda file: os.truncate(file, 4096),
+    "cut within a page": lambda file: os.truncate(file, file.stat().st_size - 100),
+    "rubbish over the head": lambda file: overwrite(file, 0, 0.01),
+    **{
+        f"rubbish at {share} %": partial(overwrite, first=share / 100, length=0.06)
+        for share in range(5, 100, 15)
+    },
+    "rubbish in the log beside it": lambda file: file.with_name(f"{file.name}-wal").write_bytes(
+        b"rubbish" * 999
+    ),
+    "another database": other_database,
+    "another schema": run_sql("UPDATE meta SET value = 'older' WHERE key = 'schema'"),
+    "no schema": run_sql("DELETE FROM meta"),
+    "sections lost": run_sql("DELETE FROM section WHERE id < 5"),
+    "words lost": run_sql("INSERT INTO fts(fts) VALUES ('delete-all')"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_a_damaged_index_is_built_anew_unasked(open_vault: OpenVault, name: str) -> None:
+    workspace = open_vault(VAULT)
+    expected = answers(workspace)
+    file = workspace.index.file
+    assert file is not None
+    workspace.close()
+    DAMAGES[name](file)
+    again = open_vault(workspace.vault.root)
+    assert answers(again) == expected
+    assert again.index.place == "cache"
+    assert contents_of(again) == contents_of_fresh(again.vault.root)
+    assert not list(file.parent.glob("damaged-*"))
+
+
+def test_damage_is_said_once(open_vault: OpenVault) -> None:
+    workspace = open_vault(VAULT)
+    file = workspace.index.file
+    assert file is not None
+    assert workspace.index.notice == ""
+    workspace.close()
+    file.write_bytes(b"rubbish" * 1_000)
+    again = open_vault(workspace.vault.root)
+    assert "built anew" in again.index.notice
+    again.close()
+    assert open_vault(workspace.vault.root).index.notice == ""
+
+
+@posix_only
+def test_one_that_still_holds_a_damaged_index_can_go_on(open_vault: OpenVault) -> None:
+    holder = open_vault("=== a.md\nalpha\n")
+    file = holder.index.file
+    assert file is not None
+    other = file.with_name("other.sqlite3")
+    other.write_bytes(b"rubbish" * 1_000)
+    other.replace(file)
+    newcomer = open_vault(holder.vault.root)
+    assert "alpha" in newcomer.search("alpha").partition("\n")[2]
+    assert "alpha" in holder.search("alpha").partition("\n")[2]
+
+
+@posix_only
+def test_every_file_is_for_its_owner_alone(open_vault: OpenVault) -> None:
+    before = os.umask(0o022)
+    try:
+        workspace = open_vault("=== a.md\nalpha\n")
+        workspace.search("alpha")
+        file = workspace.index.file
+        assert file is not None
+        modes = {part.name: stat.S_IMODE(part.stat().st_mode) for part in file.parent.iterdir()}
+        assert modes == dict.fromkeys(modes, 0o600)
+        assert {file.name, f"{file.name}-wal", f"{file.name}-shm"} <= set(modes)
+        assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+    finally:
+        os.umask(before)
+
+
+def test_where_nothing_can_be_written_a_temporary_index_takes_over(
+    open_vault: OpenVault, tmp_path: Path
+) -> None:
+    (tmp_path / "taken").write_text("a file, no folder", encoding="utf-8")
+    workspace = open_vault("=== a.md\nalpha\n", index_dir=str(tmp_path / "taken"))
+    assert workspace.index.place == workspace.status()["index_place"] == "temporary"
+    assert "alpha" in workspace.search("alpha").partition("\n")[2]
+    file = workspace.index.file
+    assert file is not None
+    assert file.exists()
+    workspace.close()
+    assert not file.parent.exists()
+
+
+def test_where_not_even_a_temporary_folder_can_be_made_memory_takes_over(
+    open_vault: OpenVault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "taken").write_text("a file, no folder", encoding="utf-8")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+    workspace = open_vault("=== a.md\nalpha\n", index_dir=str(tmp_path / "taken"))
+    assert workspace.index.place == "memory"
+    assert "alpha" in workspace.search("alpha").partition("\n")[2]
+
+
+def test_an_index_lies_in_the_cache_never_in_the_vault(
+    make_vault: MakeVault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = make_vault("=== a.md\nalpha\n")
+    before = sorted(root.rglob("*"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    workspace = Workspace(root, Settings())
+    try:
+        workspace.build()
+        workspace.search("alpha")
+        file = workspace.index.file
+        assert file is not None
+        assert not file.is_relative_to(root)
+        assert sorted(root.rglob("*")) == before
+    finally:
+        workspace.close()
+
+
+def test_each_vault_and_each_shape_has_a_folder_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    shape, other = Settings().shape_digest(), Settings(carriers=("teams",)).shape_digest()
+    folders = [
+        index_folder(tmp_path / vault, digest, str(tmp_path / "index"))
+        for vault in ("a", "b")
+        for digest in (shape, other)
+    ]
+    assert len(set(folders)) == 4
+    assert {folder.parent for folder in folders} == {tmp_path / "index"}
+    assert index_folder(tmp_path / "a" / ".." / "a", shape, str(tmp_path / "index")) == folders[0]
+
+
+def test_settings_that_shape_the_index_change_its_digest_and_others_do_not() -> None:
+    plain = Settings().shape_digest()
+    shaping = [
+        Settings(carriers=("teams",)),
+        Settings(ignore=("x",)),
+        Settings(respect_gitignore=False),
+        Settings(status_words=("Läget",)),
+        Settings(labels={"fact": ("Fakt",)}),
+        Settings(action_headings=("Do",)),
+        Settings(decision_headings=("Done",)),
+        Settings(date_order="dmy"),
+        Settings(date_order="mdy"),
+    ]
+    others = [
+        Settings(brief_budget=500),
+        Settings(token_margin=1.5),
+        Settings(glossary={"a": ("b",)}),
+        Settings(index_dir="x"),
+        Settings(override_max_bytes=600),
+    ]
+    assert len({settings.shape_digest() for settings in shaping} | {plain}) == len(shaping) + 1
+    assert {settings.shape_digest() for settings in others} == {plain}
+
+
+def test_an_index_that_nobody_opened_for_long_is_removed(tmp_path: Path) -> None:
+    base = tmp_path / "index"
+    long_ago = time.time() - 61 * 86_400
+    for name, file in (
+        ("old", "index.sqlite3"),
+        ("new", "index.sqlite3"),
+        ("foreign", "notes.txt"),
+    ):
+        (base / name).mkdir(parents=True)
+        (base / name / file).write_bytes(b"x")
+    for name in ("old", "foreign"):
+        os.utime(base / name, (long_ago, long_ago))
+    Index(base / "mine").close()
+    assert sorted(folder.name for folder in base.iterdir()) == ["foreign", "mine", "new"]
+
+
+# -- a file that goes away, or takes no writes, while it is used -----------------------------------
+
+
+def answer_after_edit(workspace: Workspace, word: str) -> str:
+    """What a search says of a word that was saved a moment ago."""
+    (workspace.vault.root / "new.md").write_text(f"# New\n\n{word}\n", encoding="utf-8")
+    return workspace.search(word).partition("\n")[2]
+
+
+LOST: dict[str, Callable[[Path], object]] = {
+    "file removed": lambda file: file.unlink(),
+    "every file removed": lambda file: list(map(Path.unlink, parts_of(file))),
+    "folder removed": lambda file: shutil.rmtree(file.parent),
+    "folder renamed": lambda file: file.parent.rename(file.parent.with_name("elsewhere")),
+    "another file in its place": lambda file: Path(
+        shutil.copy(file, file.with_name("copy"))
+    ).replace(file),
+    "cut in half": lambda file: os.truncate(file, file.stat().st_size // 2),
+    "cut to nothing": lambda file: os.truncate(file, 0),
+    "tables dropped": run_sql("DROP TABLE note"),
+    "rubbish over most of it": lambda file: scribble(file, file.stat().st_size // 20),
+    "rubbish over all of it": lambda file: scribble(file, 0),
+}
+
+
+def scribble(file: Path, first: int) -> None:
+    """Write rubbish over a file in its place, from a byte on."""
+    with file.open("r+b") as opened:
+        opened.seek(first)
+        opened.write(b"rubbish!" * ((file.stat().st_size - first) // 8))
+
+
+@posix_only
+@pytest.mark.parametrize("name", LOST)
+def test_an_index_lost_while_it_is_used_is_built_anew_unasked(
+    open_vault: OpenVault, name: str
+) -> None:
+    workspace = open_vault(VAULT)
+    expected = answers(workspace)
+    file = workspace.index.file
+    assert file is not None
+    LOST[name](file)
+    assert answers(workspace) == expected
+    assert "walrus" in answer_after_edit(workspace, "walrus")
+    workspace.freshness.refresh()
+    assert contents_of(workspace) == contents_of_fresh(workspace.vault.root)
+    assert workspace.index.place == "cache"
+
+
+@posix_only
+def test_threads_that_find_it_damaged_at_once_replace_it_once(open_vault: OpenVault) -> None:
+    workspace = open_vault(VAULT)
+    expected, epoch = answers(workspace), workspace.index.data_version()[0]
+    file = workspace.index.file
+    assert file is not None
+    file.unlink()
+    barrier, found, problems = threading.Barrier(6), [], []
+
+    def ask() -> None:
+        try:
+            barrier.wait()
+            found.append(answers(workspace))
+        except BaseException as error:
+            problems.append(error)
+            raise
+
+    threads = [threading.Thread(target=ask, daemon=True) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert problems == []
+    assert found == [expected] * 6
+    assert workspace.index.data_version()[0] == epoch + 1
+
+
+def test_a_lost_block_of_the_file_fails_no_call_and_is_found_by_the_next_start(
+    open_vault: OpenVault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk loses blocks of 4 KB, half a page: SQLite reads rows without values there."""
+    monkeypatch.setattr("workingset_mcp.workspace.opened._LOOK_SECONDS", 0.0)
+    workspace = open_vault(VAULT)
+    expected, file = answers(workspace), workspace.index.file
+    assert file is not None
+    workspace.close()
+    whole = file.read_bytes()
+    for lost in range(4096, len(whole), 4096 * 5):
+        file.write_bytes(whole[:lost] + bytes(4096) + whole[lost + 4096 :])
+        with closing(Workspace(workspace.vault.root, workspace.settings)) as again:
+            if again.freshness.built.is_set():  # not seen when it was opened
+                answers(again)
+            again.start_building().join(20)
+            assert answers(again) == expected
+
+
+@posix_only
+def test_who_looks_while_a_damaged_file_is_replaced_is_not_told_that_the_new_one_is_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(Index(tmp_path / "index")) as index:
+        epoch, found = index.data_version()[0], list[tuple[int, int] | IndexDamaged]()
+
+        def look() -> None:
+            try:
+                with index.snapshot() as snapshot:
+                    found.append(snapshot.version())
+            except IndexDamaged as error:
+                found.append(error)
+
+        looking = threading.Thread(target=look, daemon=True)
+        open_file = index._open_or_rebuild
+
+        def open_while_another_looks() -> sqlite3.Connection:
+            looking.start()
+            looking.join(0.2)  # it waits until the new file is there
+            return open_file()
+
+        monkeypatch.setattr(index, "_open_or_rebuild", open_while_another_looks)
+        assert index.file is not None
+        index.file.unlink()
+        assert index.replace_damaged(epoch)
+        looking.join(20)
+        assert found == [(epoch + 1, 0)]
+
+
+def test_a_damaged_file_is_replaced_once_however_many_ask_for_it(tmp_path: Path) -> None:
+    with closing(Index(tmp_path / "index")) as index:
+        epoch = index.data_version()[0]
+        assert index.replace_damaged(epoch)
+        index.apply([parsed("a.md", "alpha\n")])
+        assert not index.replace_damaged(epoch)
+        assert texts_of(index) == {"a.md": "alpha\n"}
+
+
+def full_disk(index: Index) -> None:
+    """Let the file take not one page more: to SQLite the disk is full."""
+    pages = index._writer.execute("PRAGMA page_count").fetchone()[0]
+    index._writer.execute(f"PRAGMA max_page_count = {pages}")
+
+
+def read_only(index: Index) -> None:
+    """Let every write be refused, as in a file that may only be read."""
+    index._writer.execute("PRAGMA query_only = ON")
+
+
+NO_WRITES = {"full": full_disk, "read-only": read_only}
+
+
+@pytest.mark.parametrize("name", NO_WRITES)
+def test_an_index_that_takes_no_more_writes_goes_on_in_memory(
+    open_vault: OpenVault, name: str
+) -> None:
+    workspace = open_vault(VAULT)
+    expected = answers(workspace)
+    NO_WRITES[name](workspace.index)
+    large = "".join(f"walrus {number}\n\n" for number in range(20_000))
+    (workspace.vault.root / "large.md").write_text(large, encoding="utf-8")
+    assert "large.md" in workspace.search("walrus").partition("\n")[2]
+    assert workspace.status()["index_place"] == "memory"
+    assert "kept in memory" in workspace.index.notice
+    (workspace.vault.root / "large.md").unlink()
+    workspace.freshness.refresh()
+    assert answers(workspace) == expected
+    assert contents_of(workspace) == contents_of_fresh(workspace.vault.root)
+
+
+@pytest.mark.parametrize("followed", [True, False], ids=["a server", "a command"])
+def test_one_too_large_for_memory_is_said_to_fail(
+    open_vault: OpenVault, monkeypatch: pytest.MonkeyPatch, *, followed: bool
+) -> None:
+    monkeypatch.setattr("workingset_mcp.index.sqlite.engine.MOST_MEMORY_BYTES", 0)
+    workspace = open_vault(VAULT)
+    workspace.freshness.watcher = "events" if followed else "off"
+    read_only(workspace.index)
+    (workspace.vault.root / "new.md").write_text("walrus\n", encoding="utf-8")
+    if followed:
+        assert not workspace.freshness.refresh()
+        assert "index failing: The index cannot be kept" in str(workspace.freshness.state)
+    else:
+        with pytest.raises(IndexUnavailable, match=r"^The index cannot be kept: .+\. Free some"):
+            workspace.freshness.refresh()
+    assert "word3x7" in workspace.search("word3x7", branch="cust/acme").partition("\n")[2]
+    workspace.index._writer.execute("PRAGMA query_only = OFF")
+    assert workspace.freshness.refresh()
+    assert str(workspace.freshness.state) == "index current"
+
+
+def test_counts_that_cannot_be_kept_leave_no_transaction_open(index: Index) -> None:
+    index.apply([parsed("a.md", "alpha\n")])
+    with index.snapshot() as snapshot:
+        ((note_id, digest),) = snapshot.uncounted(10)
+    read_only(index)
+    assert not index.save_tokens({note_id: (digest, 7)})
+    index._writer.execute("PRAGMA query_only = OFF")
+    assert index.save_tokens({note_id: (digest, 7)})
+    index.apply([parsed("b.md", "beta\n")])
+    assert texts_of(index) == {"a.md": "alpha\n", "b.md": "beta\n"}
+
+
+def test_counting_ends_where_no_count_can_be_kept(
+    open_vault: OpenVault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = open_vault(VAULT)
+    read_only(workspace.index)
+    workspace.count_all_tokens()
+    with workspace.index.snapshot() as snapshot:
+        assert snapshot.uncounted(1)
+
+
+@posix_only
+def test_files_that_may_only_be_read_are_made_writable_again(open_vault: OpenVault) -> None:
+    workspace = open_vault(VAULT)
+    file = workspace.index.file
+    assert file is not None
+    workspace.close()
+    (file.with_name("build-turn.sqlite3")).chmod(0o400)
+    file.chmod(0o400)
+    again = open_vault(workspace.vault.root)
+    assert "walrus" in answer_after_edit(again, "walrus")
+    assert again.index.place == "cache"
+
+
+def test_where_no_turn_can_be_kept_everyone_has_one(tmp_path: Path) -> None:
+    with closing(Index(tmp_path / "index")) as index:
+        (tmp_path / "index" / "build-turn.sqlite3").mkdir()
+        with index.build_turn() as mine:
+            assert mine
+
+
+# -- words -----------------------------------------------------------------------------------------
+
+STEMS = [
+    ("running", "run"),
+    ("Runs", "run"),
+    ("Größe", "groß"),
+    ("NAÏVE", "naiv"),
+    ("nai\u0308ve", "naiv"),
+    ("C++", "c"),
+    ("x_y", "x"),
+    ("don't", "don"),
+    ("2026-06-16", "2026"),
+    ("設定", "設定"),
+    ("a\0b", "a"),
+    ("", ""),
+    ("...", ""),
+    ("🚦", ""),
+    ("'\"*()^:", ""),
+]
+
+
+@pytest.mark.parametrize(("word", "stem"), STEMS, ids=ascii)
+def test_a_word_is_stemmed_as_the_index_does(word: str, stem: str) -> None:
+    stemmer = Stemmer()
+    assert [stemmer.stem(word), stemmer.stem(word)] == [stem, stem]
+
+
+WORDS = st.text("abcdefgxyzABC äöüéßñøåчиткаΑλφα'-_.0123456789\0", min_size=1, max_size=12)
+STEMMER = Stemmer()
+
+
+@given(st.lists(WORDS, min_size=1, max_size=5))
+def test_the_stem_of_a_word_is_found_where_the_word_stands(words: list[str]) -> None:
+    with closing(Index(None)) as index:
+        index.apply([parsed("n.md", "x\n" + "\n".join(words))])
+        with index.snapshot() as snapshot:
+            for word in " ".join(words).split():
+                stem = STEMMER.stem(word)
+                assert not stem or snapshot.document_frequency(stem) == 1
+
+
+def test_a_stemmer_may_be_asked_from_many_threads() -> None:
+    stemmer, found = Stemmer(), set()
+
+    def ask(number: int) -> None:
+        for turn in range(200):
+            found.add((turn, stemmer.stem(f"walking{turn}s")))
+            assert stemmer.stem(f"running {number}") == "run"
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 200
+
+
+@pytest.mark.parametrize(
+    ("text", "pairs"),
+    [
+        ("", ""),
+        ("latin only", ""),
+        ("設", "設"),
+        ("設定", "設定 定"),
+        ("設定を直す", "設定 定を を直 直す す"),
+        ("API設定v2直す", "設定 定 直す す"),
+        ("한국어 회의", "한국 국어 어 회의 의"),
+    ],
+)
+def test_han_kana_and_hangul_are_kept_as_pairs(text: str, pairs: str) -> None:
+    assert bigrams(text) == pairs
+
+
+@pytest.mark.parametrize(
+    ("headings", "date"),
+    [
+        ((), ""),
+        (("Notes",), ""),
+        (("2026-06-16", "Notes"), "2026-06-16"),
+        (("2026-06-16", "Review of 2026-06-09"), "2026-06-09"),
+        (("2026-06-16", "June 2026"), "2026-06-16"),
+        (("June 2026",), "2026-06"),
+    ],
+)
+def test_a_section_is_dated_by_the_deepest_full_date_of_its_headings_else_a_month(
+    headings: tuple[str, ...], date: str
+) -> None:
+    assert section_date(headings) == date
+
+
+def test_one_that_is_closed_leaves_no_log_behind(tmp_path: Path) -> None:
+    with closing(Index(tmp_path)) as index:
+        index.apply([parsed("a.md", "# A\n\nword\n")])
+    assert [path.name for path in parts_of(tmp_path / "index.sqlite3")] == ["index.sqlite3"]
+
+
+def test_more_notes_are_looked_up_than_a_statement_takes_values(index: Index) -> None:
+    index.apply([parsed("a.md", "# A\n")])
+    with index.snapshot() as snapshot:
+        connection = snapshot._connection
+        assert isinstance(connection, sqlite3.Connection)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 32_766)  # as usual
+        assert [note.path for note in snapshot.notes_by_id(range(40_000)).values()] == ["a.md"]

@@ -1,0 +1,19 @@
+"""The brief of a branch: what is in it (`extract`), how it reads (`format`), how it fits (`fit`).
+
+Which lines of the newest notes tell something: `telling`, `newest`. What is given again: `kept`.
+"""
+
+from workingset_mcp.answers.brief.extract import read_materials
+from workingset_mcp.answers.brief.fit import Brief, make_brief
+from workingset_mcp.answers.brief.materials import Branch, Materials
+from workingset_mcp.answers.brief.overview import BranchLine, make_overview
+
+__all__ = [
+    "Branch",
+    "BranchLine",
+    "Brief",
+    "Materials",
+    "make_brief",
+    "make_overview",
+    "read_materials",
+]

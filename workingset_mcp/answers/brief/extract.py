@@ -1,0 +1,268 @@
+"""What of a branch a brief is made from: status, items, newest notes, standing lines. Pure.
+
+Values in (`Branch`, as the index knows it), values out (`Materials`), in the order in which they
+matter. Contents decide, never file times. Not here: how many of them are shown (`fit`).
+"""
+
+import hashlib
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from operator import attrgetter
+
+from workingset_mcp.answers.brief.materials import (
+    Branch,
+    Materials,
+    NewUnit,
+    OpenItem,
+    Repeats,
+    Sourced,
+)
+from workingset_mcp.answers.brief.standing import source_of, topics_of
+from workingset_mcp.index.rows import ItemRow, NoteRow, StatusRow
+from workingset_mcp.notes.days import day_of, days_before
+from workingset_mcp.notes.lines import DONE_STATES, OPEN_STATES, all_folded
+from workingset_mcp.notes.note import Remark, line_digest
+from workingset_mcp.notes.words import URGENT
+
+STALE_BOX_DAYS = 180
+STALE_LABEL_DAYS = 365
+ACTION_WINDOW_DAYS = 45
+MOST_REPEATS = 3  # a line in more other notes than this is copied forward, or a template's
+MOST_LISTED = 12
+
+
+def read_materials(branch: Branch) -> Materials:
+    """Pick out and order what a brief of this branch may show."""
+    today = branch.today.isoformat()
+    sources = [note for note in branch.notes if note.kind == "note" and not note.template]
+    dates = {note.id: day_of(note.date, branch.today) for note in branch.notes}
+    in_order = _newest_first(sources, dates, today)
+    as_of = _as_of(branch, dates, today)
+    found = Materials(branch, as_of, _fingerprint(branch.notes))
+    counted = [branch.tokens.get(note.id, 0) for note in branch.notes if note.kind == "note"]
+    found.source_notes, found.source_tokens = len(counted), sum(counted)
+    allowed = {note.id for note in sources}
+    of_notes: dict[int, list[ItemRow]] = {}
+    for row in branch.items:
+        of_notes.setdefault(row.note.id, []).append(row)
+    items = [row for note in in_order for row in of_notes.get(note.id, ())]
+    found.override = _override_within_cap(branch, found.warnings)
+    found.status = _latest_status(branch, allowed, dates, today, found.warnings)
+    _pass_over_stale_undated_status(found, dates)
+    _read_boxes(items, dates, as_of, found)
+    _read_labels(items, dates, as_of, found)
+    found.repeats = Repeats(branch)
+    found.actions = _action_bullets(items, dates, as_of, today, found)
+    found.listed = set(_sources_shown(found))
+    found.topics = topics_of(in_order, branch)
+    found.recent = in_order
+    found.units = _units(sources, branch.today)
+    found.warnings.extend(_remarks(branch))
+    return found
+
+
+def _sources_shown(found: Materials) -> Iterator[tuple[str, int]]:
+    """Lines that the lists of the brief show, or count as open items."""
+    lists = (found.decisions[:MOST_LISTED], found.facts[:MOST_LISTED], found.actions[:MOST_LISTED])
+    for sources in [one.sources for one in found.open_items] + [
+        one.sources for some in lists for one in some
+    ]:
+        for source in sources:
+            path, _, line = source.rpartition(":")
+            yield path, int(line)
+
+
+def _override_within_cap(branch: Branch, warnings: list[str]) -> tuple[str, str] | None:
+    """The override as it stands; over its cap it is left out, never cut, and said first."""
+    if branch.override is None:
+        return None
+    path, text = branch.override
+    size = len(text.encode("utf-8", "replace"))
+    if size <= branch.override_max_bytes:
+        return branch.override
+    warnings.insert(
+        0, f"{path} is left out: {size:,} bytes, over its cap of {branch.override_max_bytes:,}"
+    )
+    return None
+
+
+def _newest_first(notes: Sequence[NoteRow], dates: Mapping[int, str], today: str) -> list[NoteRow]:
+    """Dated notes up to today, newest first; then undated ones; then those dated ahead."""
+    newest = sorted(notes, key=lambda note: dates[note.id], reverse=True)  # of a day by path
+    undated = [note for note in newest if not dates[note.id]]
+    dated = newest[: len(newest) - len(undated)]
+    ahead = bisect_left(dated, True, key=lambda note: dates[note.id] <= today)
+    return [*dated[ahead:], *undated, *dated[:ahead]]
+
+
+def _as_of(branch: Branch, dates: Mapping[int, str], today: str) -> str:
+    """The newest day the notes carry, not after today."""
+    days = {day for day in dates.values() if day}
+    days |= {unit.date for note in branch.notes for unit in note.units if len(unit.date) == 10}
+    days |= {row.status.date for row in branch.statuses if len(row.status.date) == 10}
+    return max((day for day in days if day <= today), default="")
+
+
+def _fingerprint(notes: Sequence[NoteRow]) -> str:
+    digest = hashlib.sha256()
+    for note in notes:
+        digest.update(b"%b\0%b" % (note.path.encode(), note.digest))
+    return digest.hexdigest()[:12]
+
+
+def _latest_status(
+    branch: Branch, allowed: set[int], dates: Mapping[int, str], today: str, warnings: list[str]
+) -> StatusRow | None:
+    """The newest status block; a dated one beats an undated one, one dated ahead does not win."""
+    tomorrow = days_before(today, -1)
+    best: StatusRow | None = None
+    best_key: tuple[object, ...] = ()
+    for row in branch.statuses:
+        if row.note.id not in allowed:
+            continue
+        status = row.status
+        day = day_of(status.date, branch.today)
+        if day > tomorrow:
+            warnings.append(
+                f"{row.note.path}:{status.line} status is dated ahead ({status.date}), passed over"
+            )
+            continue
+        note_day = dates[row.note.id] if dates[row.note.id] <= today else ""
+        key = (day, status.time, note_day, row.note.path, status.line)
+        if best is None or key > best_key:
+            best, best_key = row, key
+    return best
+
+
+def _pass_over_stale_undated_status(found: Materials, dates: Mapping[int, str]) -> None:
+    """An undated status in a note far older than the newest one says nothing of today."""
+    row = found.status
+    if row is None or row.status.date or not found.as_of or not dates[row.note.id]:
+        return
+    if dates[row.note.id] < days_before(found.as_of, STALE_BOX_DAYS):
+        found.status = None
+
+
+def _read_boxes(
+    items: Sequence[ItemRow], dates: Mapping[int, str], as_of: str, found: Materials
+) -> None:
+    """Open boxes, each once: urgent first, then by due day, then newest note."""
+    limit = days_before(as_of, STALE_BOX_DAYS) if as_of else ""
+    groups: dict[str, list[ItemRow]] = {}
+    done: dict[str, list[str]] = {}
+    boxes = [row for row in items if row.item.kind == "task"]
+    for row, key in zip(boxes, all_folded(row.item.text for row in boxes), strict=True):
+        if row.item.state in DONE_STATES:
+            done.setdefault(key, []).append(source_of(row))
+        elif row.item.state in OPEN_STATES:
+            found.open_boxes += 1
+            day = _day(row, dates, found.branch.today)
+            if day and limit and day < limit:
+                found.stale_boxes += 1
+            else:
+                groups.setdefault(key, []).append(row)
+    found.open_items = [
+        OpenItem(rows[0].item, tuple(source_of(row) for row in rows), tuple(done.get(key, ())))
+        for key, rows in groups.items()
+    ]
+    found.open_items.sort(key=lambda o: (not URGENT.search(o.item.text), o.item.due or "9999"))
+
+
+def _read_labels(
+    items: Sequence[ItemRow], dates: Mapping[int, str], as_of: str, found: Materials
+) -> None:
+    """Labelled lines, newest note first, each once; facts apart."""
+    limit = days_before(as_of, STALE_LABEL_DAYS) if as_of else ""
+    labels = []
+    for row in items:
+        item = row.item
+        if item.kind == "task" or item.form == "bullet" or _in_status(row, found.status):
+            continue
+        day = _day(row, dates, found.branch.today)
+        if day and limit and day < limit:
+            found.stale_labels += 1
+        else:
+            labels.append(row)
+    seen: set[str] = set()
+    for row, key in zip(labels, all_folded(row.item.text for row in labels), strict=True):
+        if key not in seen:
+            seen.add(key)
+            target = found.facts if row.item.kind == "fact" else found.decisions
+            target.append(Sourced(row.item.text, (source_of(row),)))
+
+
+def _in_status(row: ItemRow, shown: StatusRow | None) -> bool:
+    """Whether a line stands in the status block that the brief shows anyway."""
+    if shown is None or shown.note.id != row.note.id:
+        return False
+    return shown.status.line <= row.item.line <= shown.status.last_line
+
+
+def _action_bullets(
+    items: Sequence[ItemRow], dates: Mapping[int, str], as_of: str, today: str, materials: Materials
+) -> list[Sourced]:
+    """Bullets under action headings, of the time around the newest note that has such a heading."""
+    bullets = [
+        (_day(row, dates, materials.branch.today), row)
+        for row in items
+        if row.item.kind == "action" and row.item.form == "bullet"
+    ]
+    days = [day for day, _ in bullets if day and day <= today]
+    if not days or not as_of or max(days) < days_before(as_of, STALE_LABEL_DAYS):
+        return []
+    first = days_before(max(days), ACTION_WINDOW_DAYS)
+    seen = set(all_folded(one.item.text for one in materials.open_items))
+    near = [(day, row) for day, row in bullets if day and first <= day <= today]
+    near.sort(key=lambda pair: pair[0], reverse=True)
+    found = []
+    for (_, row), key in zip(near, all_folded(row.item.text for _, row in near), strict=True):
+        if key not in seen:
+            seen.add(key)
+            if (
+                materials.repeats
+                and materials.repeats.of(line_digest(row.item.text)) > MOST_REPEATS + 1
+            ):
+                materials.copied_forward += 1
+                continue
+            found.append(Sourced(row.item.text, (source_of(row),)))
+    return found
+
+
+def oldest_bullet(notes: Sequence[NoteRow], today: date) -> str:
+    """The earliest day of which an action bullet may be shown; empty where no note tells it."""
+    days = [note.date for note in notes if len(note.date) == 10]
+    newest = max((day for day in days if day <= today.isoformat()), default="")
+    return newest and days_before(newest, STALE_LABEL_DAYS + ACTION_WINDOW_DAYS)
+
+
+def _day(row: ItemRow, dates: Mapping[int, str], today: date) -> str:
+    """The day of an item: its own, else that of its note; empty when neither says one."""
+    own = row.item.date
+    return day_of(own, today) if own else dates[row.note.id]
+
+
+def _units(notes: Sequence[NoteRow], today: date) -> list[NewUnit]:
+    """Dated stretches up to today, newest first."""
+    now = today.isoformat()
+    units = [
+        NewUnit(note, day, first, last)
+        for note in notes
+        for date, first, last in note.units
+        if (day := day_of(date, today)) and day <= now
+    ]
+    units.sort(key=attrgetter("date"), reverse=True)  # those of a day by path and line
+    return units
+
+
+def _remarks(branch: Branch) -> Iterator[str]:
+    for note in branch.notes:
+        for remark in note.remarks:
+            yield _remark_line(note.path, remark)
+    for path, reason in branch.left_out:
+        if reason != "link":
+            yield f"{path} left out: {reason}"
+
+
+def _remark_line(path: str, remark: Remark) -> str:
+    return f"{path}:{remark.line} {remark.text}" if remark.line else f"{path} {remark.text}"

@@ -1,0 +1,191 @@
+"""Fitting a brief: every section gets its share, unused room flows on, nothing is over. Pure.
+
+The last section, "Not in this brief", is always there and says what was left out, with the call that
+fetches it.
+"""
+
+from dataclasses import dataclass, replace
+
+from workingset_mcp.answers.brief.format import SECTIONS, BriefSection, front_matter
+from workingset_mcp.answers.brief.materials import Materials
+from workingset_mcp.answers.brief.room import Mosts, Rendered, Room
+from workingset_mcp.answers.budget import count_lines, count_tokens
+
+_UNLIMITED = 1 << 30
+_LEAST_BESIDE_OVERRIDE = 250
+LEAST_SPARE_TOKENS = 40
+SHORT_STATUS_TOKENS = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """A brief as printed, its tokens, and what a reader should be warned of."""
+
+    text: str
+    tokens: int
+    warnings: tuple[str, ...]
+
+
+def make_brief(materials: Materials, room_tokens: int, mosts: Mosts | None = None) -> Brief:
+    """The fullest brief that costs about `room_tokens`, never more where that is possible.
+
+    The caller counts the final text: the least brief (head and what is left out) may be over.
+    """
+    materials = replace(materials)  # its override may go out of this brief only
+    mosts = (mosts or Mosts()).for_budget(room_tokens)
+    head = front_matter(materials)
+    fixed = count_tokens(head)
+    warnings = _leave_out_large_override(materials, room_tokens - fixed)
+    rendered = _render_all(materials, mosts, dict.fromkeys((s.title for s in SECTIONS), _UNLIMITED))
+    text = _assembled(head, rendered, materials)
+    tokens = fixed + _tokens_below_head(rendered, materials)
+    if tokens > room_tokens:
+        reserve = count_tokens(_not_in_this_brief(rendered, materials)) + 30
+        limits = _limits(rendered, room_tokens - fixed - min(reserve, room_tokens // 3))
+        text = _within(head, limits, materials, mosts, room_tokens)
+        tokens = count_tokens(text)
+    return Brief(text, tokens, tuple(warnings))
+
+
+def _leave_out_large_override(materials: Materials, room: int) -> list[str]:
+    """Warnings of the brief; the override goes out whole when it leaves no room for anything else."""
+    warnings = list(materials.warnings)
+    if materials.override is None:
+        return warnings
+    path, text = materials.override
+    tokens = count_tokens(text)
+    if tokens + _LEAST_BESIDE_OVERRIDE > room:
+        materials.override = None
+        wanted = tokens + _LEAST_BESIDE_OVERRIDE
+        warnings.insert(
+            0, f"{path} is left out: {tokens:,} tokens; ask with budget={wanted + 200:,}"
+        )
+    return warnings
+
+
+def _render_all(materials: Materials, mosts: Mosts, limits: dict[str, int]) -> dict[str, Rendered]:
+    shown: set[tuple[str, int]] = set()
+    used: dict[str, int] = {}
+    found: dict[str, Rendered] = {}
+    for section in SECTIONS:
+        title = count_tokens(f"## {section.title} (000 of 000)\n")
+        tokens = limits[section.title] - title
+        one = section.render(Room(materials, mosts, max(0, tokens), shown, used))
+        found[section.title] = one if tokens > 0 else Rendered("", one.left_out)
+    return found
+
+
+def _limits(wanted: dict[str, Rendered], room: int) -> dict[str, int]:
+    """Tokens for each section: what it wants or its share, then what others leave, by priority."""
+    override = count_tokens(wanted[SECTIONS[0].title].text)
+    costs = {s.title: _cost(s, wanted[s.title]) for s in SECTIONS}
+    limits = {s.title: min(costs[s.title], int((room - override) * s.share)) for s in SECTIONS}
+    limits[SECTIONS[0].title] = costs[SECTIONS[0].title]
+    floors = {s.title: _floor(s, wanted[s.title]) for s in SECTIONS}
+    status = SECTIONS[1].title  # keeps its whole share, and a short one is shown whole
+    limits[status] = max(limits[status], min(costs[status], SHORT_STATUS_TOKENS))
+    floors[status] = limits[status]
+    if sum(floors.values()) <= room:  # no section vanishes while its first line fits
+        limits = {title: max(limit, floors[title]) for title, limit in limits.items()}
+        _shrink(limits, floors, sum(limits.values()) - room)
+    spare = room - sum(limits.values())
+    for section in sorted(SECTIONS, key=lambda s: s.priority):
+        extra = min(max(spare, 0), costs[section.title] - limits[section.title])
+        limits[section.title] += extra
+        spare -= extra
+    return limits
+
+
+def _floor(section: BriefSection, rendered: Rendered) -> int:
+    """Tokens of a section's title and its first two lines."""
+    if not rendered.text or section.priority == 0:
+        return 0
+    first = _titled(section, rendered).split("\n")[:3]
+    return count_tokens("\n".join(first)) + 14
+
+
+def _shrink(limits: dict[str, int], floors: dict[str, int], over: int) -> None:
+    """Take what is too much from the least important sections that are above their floor."""
+    for section in sorted(SECTIONS, key=lambda s: -s.priority):
+        if over <= 0 or section.priority == 0:
+            break
+        taken = min(over, limits[section.title] - floors[section.title])
+        limits[section.title] -= taken
+        over -= taken
+
+
+def _cost(section: BriefSection, rendered: Rendered) -> int:
+    if not rendered.text:
+        return 0
+    return count_tokens(_titled(section, rendered)) + 8
+
+
+def _titled(section: BriefSection, rendered: Rendered) -> str:
+    text = rendered.text
+    if not text:
+        return ""
+    if not text.startswith((" (", "\n")):
+        text = f"\n{text}"
+    return f"## {section.title}{text}"
+
+
+def _assembled(head: str, rendered: dict[str, Rendered], materials: Materials) -> str:
+    body = "".join(_titled(section, rendered[section.title]) for section in SECTIONS)
+    return f"{head}{body}{_not_in_this_brief(rendered, materials)}"
+
+
+def _tokens_below_head(rendered: dict[str, Rendered], materials: Materials) -> int:
+    """Tokens of the sections and of what is left out; each begins with a mark and ends its line."""
+    counts = [count_tokens(_not_in_this_brief(rendered, materials))]
+    for section in SECTIONS:
+        one = rendered[section.title]
+        if one.text and one.tokens is not None:
+            counts.append(count_tokens(f"## {section.title}\n") + one.tokens)
+        else:
+            counts.append(count_lines(_titled(section, one)))
+    return sum(counts)
+
+
+def _not_in_this_brief(rendered: dict[str, Rendered], materials: Materials) -> str:
+    branch = materials.branch
+    lines = [line for section in SECTIONS for line in rendered[section.title].left_out]
+    missing = []
+    if materials.status is None:
+        missing.append("no recent status block" if branch.statuses else "no status block")
+    if not materials.open_items and not materials.stale_boxes:
+        missing.append("no open items")
+    if missing:
+        lines.insert(0, f"- {', '.join(missing).capitalize()} in this branch.")
+    plural = "s" if materials.source_notes != 1 else ""
+    lines.append(
+        f"- All {materials.source_tokens:,} tokens of {materials.source_notes} note{plural}:"
+        f' search_notes(query=…, branch="{branch.name}") or query_full_context(branch="{branch.name}")'
+    )
+    return "## Not in this brief\n" + "\n".join(lines) + "\n"
+
+
+def _within(
+    head: str, limits: dict[str, int], materials: Materials, mosts: Mosts, room: int
+) -> str:
+    """The brief with these limits, its spare room given out; whole sections give way while it is over."""
+    rendered = _render_all(materials, mosts, limits)
+    text = _assembled(head, rendered, materials)
+    for section in sorted(SECTIONS, key=lambda s: s.priority):
+        spare = room - count_tokens(text) - 20
+        if spare < LEAST_SPARE_TOKENS:
+            break
+        if not rendered[section.title].left_out and section.share:
+            continue
+        grown = {**limits, section.title: limits[section.title] + spare}
+        second = _render_all(materials, mosts, grown)
+        longer = _assembled(head, second, materials)
+        if count_tokens(longer) <= room:
+            limits, rendered, text = grown, second, longer
+    for section in sorted(SECTIONS, key=lambda s: -s.priority):
+        if count_tokens(text) <= room:
+            break
+        if section.priority and rendered[section.title].text:
+            limits = {**limits, section.title: 0}
+            rendered = _render_all(materials, mosts, limits)
+            text = _assembled(head, rendered, materials)
+    return text

@@ -1,0 +1,286 @@
+"""How a brief reads: its sections in order, each with its share of a tight budget.
+
+Section titles are an interface: agents and scripts key on them. Not here: how much room each gets
+(`fit`).
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from workingset_mcp.answers.answer import counted, marked_line, quoted_block, source_mark
+from workingset_mcp.answers.brief.materials import Materials, Sourced
+from workingset_mcp.answers.brief.newest import line_ranges, newest_notes
+from workingset_mcp.answers.brief.room import Rendered, Room
+from workingset_mcp.answers.brief.standing import standing_lines
+from workingset_mcp.answers.brief.status_block import status_section
+from workingset_mcp.answers.budget import count_tokens, least_tokens, take_lines
+from workingset_mcp.notes.days import days_before
+from workingset_mcp.notes.front_matter import written_block
+from workingset_mcp.notes.note import BRIEF_KIND
+
+VERSION = 3
+SPARE = 0.7
+UPTO = (0.5, 0.6, 0.9)
+STATUS_RECENT_DAYS = 45
+
+
+class BriefSection(NamedTuple):
+    """One titled part of a brief."""
+
+    title: str
+    share: float  # of a tight budget
+    priority: int  # who gets unused room first
+    render: Callable[[Room], Rendered]
+
+
+def front_matter(materials: Materials) -> str:
+    """The YAML block at the top, and the title."""
+    branch, status = materials.branch, materials.status
+    fields: dict[str, str | int] = {
+        "vault": branch.vault,
+        "branch": branch.name,
+        "as_of": materials.as_of,
+        "source_notes": materials.source_notes,
+        "source_tokens": materials.source_tokens,
+        "fingerprint": materials.fingerprint,
+        "kind": BRIEF_KIND,
+        "version": VERSION,
+    }
+    if status:
+        fields["status_source"] = f"{status.note.path}:{status.status.line}"
+    return f"---\n{written_block(fields)}---\n# Brief: {branch.name}\n"
+
+
+def _override(room: Room) -> Rendered:
+    override = room.materials.override
+    if override is None:
+        return Rendered("")
+    path, text = override
+    return Rendered(f"{source_mark(path)}\n{quoted_block(text, 1, path)}\n")
+
+
+def _newest(room: Room) -> Rendered:
+    materials, mosts = room.materials, room.mosts
+    most = mosts.newest_tokens_without_status
+    if _has_recent_status(materials):
+        long = room.used.get("status", 0) > mosts.newest_tokens
+        most = mosts.newest_tokens_beside_long_status if long else mosts.newest_tokens
+    most = min(most, materials.source_tokens // 2)
+    newest = newest_notes(materials, min(room.tokens, most))
+    room.used["newest"] = newest.tokens
+    left: tuple[str, ...] = ()
+    if newest.left_out:
+        plural = "s" if newest.notes != 1 else ""
+        lines = counted(newest.left_out, "line")
+        left = (f"- {lines} of the newest note{plural}: open_source_file(path=…)",)
+    return Rendered(newest.text, left, newest.tokens)
+
+
+def _has_recent_status(materials: Materials) -> bool:
+    """Whether a person keeps a status: one dated near the newest note."""
+    status = materials.status
+    if status is None or not status.status.date or not materials.as_of:
+        return False
+    newest = materials.units[0].date if materials.units else materials.as_of
+    return status.status.date >= days_before(newest, STATUS_RECENT_DAYS)
+
+
+def _open_items(room: Room) -> Rendered:
+    materials = room.materials
+    lines = _box_lines(room)
+    bullets = [
+        f"- {marked_line(one.text, *one.sources)}\n"
+        for one in materials.actions[: _most_actions(room)]
+    ]
+    bullet_head = "Without a box (00 of 00):\n"
+    bullets_room = int(room.tokens * 0.35) if lines else room.tokens
+    kept_bullets = (
+        take_lines(bullets, min(bullets_room, room.tokens) - count_tokens(bullet_head))
+        if bullets
+        else 0
+    )
+    used = sum(map(count_tokens, bullets[:kept_bullets])) + (
+        count_tokens(bullet_head) if kept_bullets else 0
+    )
+    kept = take_lines(lines, room.tokens - used)
+    if kept == len(lines) and kept_bullets < len(bullets):
+        spare = room.tokens - sum(map(count_tokens, lines)) - count_tokens(bullet_head)
+        kept_bullets = max(kept_bullets, take_lines(bullets, spare))
+    for one in materials.open_items[:kept]:
+        room.shown.update(_split(source) for source in one.sources)
+    for action in materials.actions[:kept_bullets]:
+        room.shown.update(_split(source) for source in action.sources)
+    text = "".join(lines[:kept])
+    if kept_bullets:
+        text += f"Without a box ({kept_bullets} of {len(materials.actions)}):\n{''.join(bullets[:kept_bullets])}"
+    total = len(materials.open_items)
+    boxes = materials.open_boxes - materials.stale_boxes
+    several = f"; {boxes} boxes" if boxes != total else ""
+    title = f" ({kept} of {total}{several})" if total else ""
+    left = tuple(_items_left_out(materials, kept, kept_bullets))
+    return Rendered(f"{title}\n{text}" if text or total else "", left)
+
+
+def _box_lines(room: Room) -> list[str]:
+    """The open boxes as printed, each with where it stands and where it is marked done."""
+    lines = []
+    for one in room.materials.open_items[: room.mosts.open_items]:
+        sources = [*one.sources[:5]]
+        if len(one.sources) > 5:
+            sources.append(f"and {len(one.sources) - 5} more")
+        if one.done_in:
+            sources[-1] += f" · done in {', '.join(one.done_in[:3])}"
+        lines.append(f"- [{one.item.state}] {marked_line(one.item.text, *sources)}\n")
+    return lines
+
+
+def _items_left_out(materials: Materials, boxes: int, bullets: int) -> Iterator[str]:
+    """What of the boxes and bullets is not shown, with the calls that list it."""
+    branch = materials.branch.name
+    if len(materials.open_items) > boxes:
+        rest = len(materials.open_items) - boxes
+        yield f'- {counted(rest, "more open item")}: list_items(branch="{branch}")'
+    if len(materials.actions) > bullets:
+        rest = len(materials.actions) - bullets
+        yield f'- {counted(rest, "more action bullet")}: list_items(kind="action", branch="{branch}")'
+    if materials.copied_forward:
+        yield f"- {materials.copied_forward} action bullets copied forward from note to note"
+    if materials.stale_boxes:
+        limit = days_before(materials.as_of, 181)
+        yield (
+            f"- {materials.stale_boxes} open boxes over 180 days older than {materials.as_of}:"
+            f' list_items(branch="{branch}", until="{limit}")'
+        )
+
+
+def _most_actions(room: Room) -> int:
+    """Fewer bullets without a box where people use boxes."""
+    boxes = min(len(room.materials.open_items), room.mosts.open_items)
+    return max(room.mosts.actions // 2, room.mosts.actions - boxes // 2)
+
+
+def _decisions(room: Room) -> Rendered:
+    materials, branch = room.materials, room.materials.branch.name
+    left = []
+    rendered = _list(room, materials.decisions, room.mosts.decisions)
+    shown = rendered.text.count("\n") - 1 if rendered.text else 0
+    if len(materials.decisions) > shown:
+        rest = counted(len(materials.decisions) - shown, "more labelled line")
+        left.append(
+            f'- {rest}: list_items(kind="decision",'
+            f' branch="{branch}") and kinds owner, due, blocker, action'
+        )
+    if materials.stale_labels:
+        left.append(
+            f"- {materials.stale_labels} labelled lines over a year older than {materials.as_of}"
+        )
+    return Rendered(rendered.text, tuple(left))
+
+
+def _facts(room: Room) -> Rendered:
+    return _list(
+        room,
+        room.materials.facts,
+        room.mosts.facts,
+        "fact",
+        'list_items(kind="fact", branch="{}")',
+    )
+
+
+def _standing(room: Room) -> Rendered:
+    """Rhythm and roles, contacts, rules, leads: each up to its most, as quotes of their notes."""
+    materials, mosts = room.materials, room.mosts
+    spare = mosts.newest_tokens_without_status - room.used.get("newest", 0)
+    most_tokens = mosts.standing_tokens + max(0, int(spare * SPARE))
+    if _has_recent_status(materials):
+        most_tokens = mosts.standing_tokens_beside_status
+    limit = min(room.tokens, most_tokens, materials.source_tokens * 2 // 5)
+    if not materials.standing:
+        materials.standing.update(standing_lines(materials.branch, materials.recent))
+    picked: dict[str, dict[int, str]] = {}
+    used = 0
+    for kind, most, up_to in (
+        ("rhythm", mosts.rhythm, UPTO[0]), ("contact", mosts.contact, UPTO[1]), ("rule", mosts.rule, UPTO[2]),
+        ("lead", mosts.lead, 1.0),
+    ):  # fmt: skip
+        count = 0
+        for line in materials.standing.get(kind, ()):
+            if count == most or used + 6 > limit * up_to:
+                break
+            if used + least_tokens(line.text) + 5 > limit * up_to:
+                continue  # longer than what is left, however it is counted
+            cost = count_tokens(line.text) + 5
+            cost += 0 if line.path in picked else 10 + count_tokens(line.path)
+            if used + cost > limit * up_to:
+                continue
+            picked.setdefault(line.path, {})[line.line] = line.text
+            used += cost
+            count += 1
+    text = "".join(
+        _quoted_lines(path, picked[path], at) for at, path in enumerate(picked, start=20)
+    )
+    total = sum(len(lines) for lines in materials.standing.values())
+    shown = sum(map(len, picked.values()))
+    rest = counted(total - shown, "more standing line")
+    left = (f"- {rest} of undated notes",) if total > shown else ()
+    return Rendered(f"\n{text}" if text else "", left)
+
+
+def _quoted_lines(path: str, lines: dict[int, str], number: int) -> str:
+    """Lines of one note: a lone one with its source mark, several as one quote that names them all."""
+    if len(lines) == 1:
+        ((line, text),) = lines.items()
+        return f"- {marked_line(text, f'{path}:{line}')}\n"
+    ordered = sorted(lines)
+    text = "\n".join(f"- {lines[line]}" for line in ordered)
+    return f"{quoted_block(text, number, f'{path}:{line_ranges(ordered)}')}\n"
+
+
+def _topics(room: Room) -> Rendered:
+    room = room._replace(tokens=min(room.tokens, room.mosts.topics_tokens))
+    return _list(room, room.materials.topics, room.mosts.topics)
+
+
+def _recent(room: Room) -> Rendered:
+    notes = room.materials.recent
+    lines = [
+        f"- {note.date or 'undated'} {marked_line(note.title, note.path)}\n"
+        for note in notes[: room.mosts.recent]
+    ]
+    kept = take_lines(lines, min(room.tokens, room.mosts.recent_tokens))
+    text = "".join(lines[:kept])
+    return Rendered(f" ({kept} of {len(notes)})\n{text}" if text else "")
+
+
+def _list(
+    room: Room, lines: Sequence[Sourced], most: int, noun: str = "", call: str = ""
+) -> Rendered:
+    printed = [f"- {marked_line(line.text, *line.sources)}\n" for line in lines[:most]]
+    kept = take_lines(printed, room.tokens)
+    for line in lines[:kept]:
+        room.shown.update(_split(source) for source in line.sources)
+    text = "".join(printed[:kept])
+    left: tuple[str, ...] = ()
+    if noun and len(lines) > kept:
+        rest = counted(len(lines) - kept, f"more {noun}")
+        left = (f"- {rest}: {call.format(room.materials.branch.name)}",)
+    return Rendered(f" ({kept} of {len(lines)})\n{text}" if lines else "", left)
+
+
+def _split(source: str) -> tuple[str, int]:
+    path, _, line = source.partition(" · ")[0].rpartition(":")
+    return path, int(line) if line.isdecimal() else 0
+
+
+# In the order of the brief. The newest notes are rendered after the lists, which they leave out.
+SECTIONS: tuple[BriefSection, ...] = (
+    BriefSection("Override (verbatim)", 0.0, 0, _override),
+    BriefSection("Latest status (verbatim)", 0.25, 1, status_section),
+    BriefSection("Newest notes (as written)", 0.25, 2, _newest),
+    BriefSection("Open action items", 0.20, 3, _open_items),
+    BriefSection("Recent decisions / owners / blockers", 0.10, 4, _decisions),
+    BriefSection("Standing", 0.10, 5, _standing),
+    BriefSection("Facts", 0.05, 6, _facts),
+    BriefSection("Topics covered", 0.0, 8, _topics),
+    BriefSection("Most recent notes", 0.05, 7, _recent),
+)

@@ -1,0 +1,180 @@
+"""The newest notes as they were written: which lines, as runs with true line numbers. Pure.
+
+Where a unit does not fit, lines that commit, settle or look ahead go first. Not here: what a line says
+(`telling`).
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from workingset_mcp.answers.answer import marked_line, quoted_block
+from workingset_mcp.answers.brief.materials import Materials, ToldLine, ToldUnit
+from workingset_mcp.answers.brief.telling import ONLY_LINK, telling_lines
+from workingset_mcp.answers.budget import count_tokens, least_tokens
+from workingset_mcp.notes.markdown import outline_of
+from workingset_mcp.notes.outline import Kind, Outline
+
+MOST_UNITS = 6
+LEAST_UNIT_CHARACTERS = 40
+PICKS = 4  # rounds until what is picked fits as printed
+MOST_UNIT_LINES = 1_500
+LEAST_VALUE = 2.0
+_UNIT_BONUS = (5.0, 3.0, 1.0, 0.0, 0.0, 0.0)  # by how new the unit is
+_RUN_TOKENS = 4  # what the source of a further run costs
+_NO_LETTERS = re.compile(r"[\W_]+")
+
+
+class Newest(NamedTuple):
+    """The section: its text, tokens, how many notes it shows, and how many telling lines it leaves out."""
+
+    text: str
+    tokens: int
+    notes: int
+    left_out: int
+
+
+def newest_notes(materials: Materials, limit_tokens: int) -> Newest:
+    """The newest notes within a limit."""
+    if not materials.told:
+        materials.told.extend(_units(materials))
+    units = materials.told
+    ordered = list(_most_telling_first(units))
+    room = limit_tokens
+    costs: list[int] = []
+    tokens_of = cache(count_tokens)  # most parts stay as they are
+    for _ in range(PICKS):
+        parts, shown = _printed(units, _pick(ordered, units, room))
+        costs = [tokens_of(part) for part in parts]
+        over = sum(costs) - limit_tokens
+        if over <= 0:
+            break
+        room -= over
+    while sum(costs) > limit_tokens:
+        for parallel in (parts, shown, costs):
+            parallel.pop()
+    left_out = sum(map(_lines_of, units)) - sum(shown)
+    return Newest("".join(parts), sum(costs), len(parts), left_out)
+
+
+def _lines_of(unit: ToldUnit) -> int:
+    return sum(line.last - line.number + 1 for line in unit.lines)
+
+
+def _printed(
+    units: Sequence[ToldUnit], picked: Sequence[Sequence[int]]
+) -> tuple[list[str], list[int]]:
+    """The picked lines of each unit that has some as text, and how many telling lines each shows."""
+    parts: list[str] = []
+    shown: list[int] = []
+    for unit, numbers in zip(units, picked, strict=True):
+        if numbers:
+            runs = list(_runs(numbers, unit.outline, unit.unit.first_line))
+            parts.append(unit.head + _quoted(unit, runs, len(parts) + 2))  # the status is quote 1
+            chosen = [line for line in unit.lines if line.number in numbers]
+            shown.append(sum(line.last - line.number + 1 for line in chosen))
+    return parts, shown
+
+
+def _units(materials: Materials) -> Iterator[ToldUnit]:
+    """The newest dated stretches that say something, at most six."""
+    found = 0
+    for unit in materials.units:
+        last = min(unit.last_line, unit.first_line + MOST_UNIT_LINES)
+        outline = outline_of("\n".join(materials.branch.lines(unit.note, unit.first_line, last)))
+        lines = telling_lines(materials, unit, outline)
+        told = sum(len(line.text) for line in lines if not ONLY_LINK.match(line.text))
+        if told < LEAST_UNIT_CHARACTERS:
+            continue
+        named = f" · {unit.note.title}" if _says_more(unit.note.title, unit.note.path) else ""
+        head = f"### {unit.note.path} · {unit.date}{named}\n"
+        yield ToldUnit(unit, head, count_tokens(head), lines, outline)
+        found += 1
+        if found == MOST_UNITS:
+            return
+
+
+def _says_more(title: str, path: str) -> bool:
+    """Whether a title says something that the path does not."""
+    letters = _NO_LETTERS.sub("", title.casefold())
+    return bool(letters) and letters not in _NO_LETTERS.sub("", path.casefold())
+
+
+def _most_telling_first(units: Sequence[ToldUnit]) -> Iterator[tuple[int, ToldLine]]:
+    """Lines worth showing of all units, with the place of their unit; newer units first."""
+    valued = sorted(
+        (-line.score - _UNIT_BONUS[at], at, line.number, line)
+        for at, unit in enumerate(units)
+        for line in unit.lines
+    )
+    for value, at, _, line in valued:
+        if -value < LEAST_VALUE:
+            return
+        yield at, line
+
+
+def _pick(
+    ordered: Sequence[tuple[int, ToldLine]], units: Sequence[ToldUnit], limit_tokens: int
+) -> list[list[int]]:
+    """Line numbers to show of each unit: the most telling ones that fit."""
+    picked: list[set[int]] = [set() for _ in units]
+    left = limit_tokens
+    for at, line in ordered:
+        beside = line.number - 1 in picked[at] or line.last + 1 in picked[at]
+        cost = (0 if beside else _RUN_TOKENS) + line.last - line.number + 1
+        cost += 0 if picked[at] else units[at].head_tokens
+        if cost + (line.tokens or least_tokens(line.text)) > left:
+            continue
+        line.tokens = line.tokens or count_tokens(line.text)
+        cost += line.tokens
+        topic = line.topic if line.topic not in picked[at] else 0
+        if topic and cost <= left:
+            cost += _RUN_TOKENS + count_tokens(units[at].text_of(topic))
+        if cost <= left:
+            picked[at].update(range(line.number, line.last + 1))
+            if topic:
+                picked[at].add(topic)
+            left -= cost
+    return [sorted(numbers) for numbers in picked]
+
+
+def _runs(picked: Sequence[int], outline: Outline, offset: int) -> Iterator[tuple[int, int]]:
+    """Runs of picked lines, joined over blank lines and headings between them."""
+    start = end = picked[0]
+    for number in picked[1:]:
+        between = range(end + 1, number)
+        bridging = all(
+            not outline.lines[n - offset].strip() or outline.kinds[n - offset] == Kind.HEADING
+            for n in between
+        )
+        if bridging and len(between) <= 4:
+            end = number
+        else:
+            yield start, end
+            start = end = number
+    yield start, end
+
+
+def _quoted(unit: ToldUnit, runs: Sequence[tuple[int, int]], quote: int) -> str:
+    """Runs of one note as a single quote block that names every range; a lone line with its mark."""
+    lines, offset, path = unit.outline.lines, unit.unit.first_line, unit.unit.note.path
+    if len(runs) == 1 and runs[0][0] == runs[0][1]:
+        line = runs[0][0]
+        return f"{marked_line(lines[line - offset].strip(), f'{path}:{line}')}\n"
+    text = "\n".join(
+        line for first, last in runs for line in lines[first - offset : last - offset + 1]
+    )
+    numbers = [number for first, last in runs for number in range(first, last + 1)]
+    return f"{quoted_block(text, quote, f'{path}:{line_ranges(numbers)}')}\n"
+
+
+def line_ranges(numbers: Sequence[int]) -> str:
+    """Ascending line numbers as `12-31,40`."""
+    parts: list[list[int]] = []
+    for number in numbers:
+        if parts and number == parts[-1][1] + 1:
+            parts[-1][1] = number
+        else:
+            parts.append([number, number])
+    return ",".join(f"{first}-{last}" if last > first else str(first) for first, last in parts)

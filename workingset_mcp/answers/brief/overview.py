@@ -1,0 +1,46 @@
+"""The overview of a vault: one line a branch, newest first. Pure."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from workingset_mcp.answers.answer import counted
+from workingset_mcp.answers.budget import count_tokens, take_lines
+
+
+class BranchLine(NamedTuple):
+    """What the overview says of a branch."""
+
+    name: str
+    notes: int
+    tokens: int
+    open_items: int
+    status_date: str
+    status_heading: str
+    newest_date: str
+    newest_path: str
+
+
+def make_overview(vault: str, branches: Sequence[BranchLine], room_tokens: int) -> tuple[str, int]:
+    """One line a branch, the one with the newest date first, and its tokens; the rest is counted."""
+    ordered = sorted(branches, key=lambda b: b.name)
+    ordered.sort(key=lambda b: max(b.status_date, b.newest_date), reverse=True)
+    head = f"# Branches of {vault} ({len(ordered)})\n"
+    lines = [_line(branch) for branch in ordered]
+    kept = take_lines(lines, room_tokens - 70)
+    shown = [head, *lines[:kept]]
+    if kept < len(lines):
+        names = ", ".join(branch.name for branch in ordered[kept : kept + 5])
+        shown.append(f"{len(lines) - kept} more branches ({names}, …): raise budget\n")
+    shown.append('Next: get_brief(branch="…") for one of them.\n')
+    return "".join(shown), sum(map(count_tokens, shown))
+
+
+def _line(branch: BranchLine) -> str:
+    status = ""
+    if branch.status_heading:
+        status = f" · {branch.status_heading[:80]}"
+    newest = f" · newest {branch.newest_date} {branch.newest_path}" if branch.newest_path else ""
+    return (
+        f"- **{branch.name}** · {counted(branch.open_items, 'open item')}{status}{newest}"
+        f" · {counted(branch.notes, 'note')}, about {max(1, round(branch.tokens / 1000)):,}k tokens\n"
+    )

@@ -1,0 +1,92 @@
+"""What undated notes say that always holds, and the topics of a branch, in order. Pure."""
+
+from collections.abc import Sequence
+from itertools import zip_longest
+
+from workingset_mcp.answers.brief.materials import Branch, Sourced, StandingLine
+from workingset_mcp.index.rows import ItemRow, NoteRow
+from workingset_mcp.notes.lines import STANDING_KINDS, all_folded, without_comment
+from workingset_mcp.notes.words import FIRST_NOTES, STRONG_RULE, plainly
+
+NEXT_OF_NOTE = 0.7  # what a further line of the same note is worth less
+FIRST_LEAD = 10  # what a line of a README on top is worth more, a rule aside
+LONG_CHARACTERS = 240
+TOPIC_NOTES = 60
+
+
+def standing_lines(branch: Branch, in_order: Sequence[NoteRow]) -> dict[str, list[StandingLine]]:
+    """What undated notes say that always holds: README and index first, then the strongest lines."""
+    undated = [note for note in in_order if not note.date]
+    undated.sort(key=lambda n: (n.path.count("/"), not _is_first(n.path), n.path))
+    place = {note.id: at for at, note in enumerate(undated)}
+    kinds: dict[str, dict[int, list[tuple[float, int, str]]]] = {
+        kind: {} for kind in STANDING_KINDS
+    }
+    for note_id, line, kind, text in branch.standing():
+        at = place.get(note_id)
+        if at is not None:
+            kinds[kind].setdefault(at, []).append((-_strength(kind, text), line, text))
+    found = {}
+    for kind, notes in kinds.items():
+        entries: list[tuple[float, int, int, str]] = []
+        for at, lines in notes.items():
+            lines.sort()
+            lead = FIRST_LEAD if kind != "rule" and _is_on_top(undated[at], undated[0]) else 0
+            entries.extend(
+                (cost + NEXT_OF_NOTE * rank - lead, at, line, text)
+                for rank, (cost, line, text) in enumerate(lines)
+            )
+        entries.sort()
+        found[kind] = _each_once(
+            [StandingLine(undated[at].path, line, text) for _, at, line, text in entries]
+        )
+    return found
+
+
+def _strength(kind: str, text: str) -> float:
+    """How much a standing line commits: strong words and amounts; long lines less."""
+    strong = min(3, len(STRONG_RULE.findall(plainly(text)))) if kind == "rule" else 0
+    return strong - (1.0 if len(text) > LONG_CHARACTERS else 0.0)
+
+
+def _each_once(lines: Sequence[StandingLine]) -> list[StandingLine]:
+    first: dict[str, StandingLine] = {}
+    for line, key in zip(lines, all_folded(line.text for line in lines), strict=True):
+        first.setdefault(key, line)
+    return list(first.values())
+
+
+def _is_on_top(note: NoteRow, first: NoteRow) -> bool:
+    """Whether a note is a README or index, as high as any undated one."""
+    return _is_first(note.path) and note.path.count("/") == first.path.count("/")
+
+
+def _is_first(path: str) -> bool:
+    return bool(FIRST_NOTES.match(path.rpartition("/")[2]))
+
+
+def topics_of(in_order: Sequence[NoteRow], branch: Branch) -> list[Sourced]:
+    """Second-level headings in turn over the newest notes, each once."""
+    statuses = {(row.note.id, row.status.line) for row in branch.statuses}
+    newest = in_order[:TOPIC_NOTES]
+    headings = branch.topics([note.id for note in newest])
+    pools = [
+        [
+            (note.path, line, heading)
+            for heading, line in headings.get(note.id, ())
+            if (note.id, line) not in statuses
+        ]
+        for note in newest
+    ]
+    in_turn = [topic for topics in zip_longest(*pools) for topic in topics if topic]
+    texts = [without_comment(heading) for *_, heading in in_turn]
+    first: dict[str, Sourced] = {}
+    for (path, line, _), text, key in zip(in_turn, texts, all_folded(texts), strict=True):
+        if text and key not in first:
+            first[key] = Sourced(text, (f"{path}:{line}",))
+    return list(first.values())
+
+
+def source_of(row: ItemRow) -> str:
+    """Where an item stands."""
+    return f"{row.note.path}:{row.item.line}"

@@ -1,0 +1,33 @@
+"""Token counts of notes: made once, kept in the index.
+
+Counting costs more than indexing, so it happens behind it, or when an answer first needs the number.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from workingset_mcp.answers.budget import count_tokens
+from workingset_mcp.caller import stop_if_gone
+from workingset_mcp.index import Index, Snapshot
+from workingset_mcp.index.rows import NoteRow
+
+
+def tokens_of(snapshot: Snapshot, index: Index, notes: Sequence[NoteRow]) -> dict[int, int]:
+    """Tokens of these notes by id; missing counts are made and kept."""
+    tokens = {note.id: note.tokens for note in notes if note.tokens is not None}
+    missing = [(note.id, note.digest) for note in notes if note.tokens is None]
+    if missing:
+        counts = count_notes(snapshot, missing)
+        index.save_tokens(counts)
+        tokens |= {note_id: count for note_id, (_, count) in counts.items()}
+    return tokens
+
+
+def count_notes(
+    snapshot: Snapshot, notes: Iterable[tuple[int, bytes]]
+) -> dict[int, tuple[bytes, int]]:
+    """Count notes given as (id, digest): id -> (digest, tokens)."""
+    counts = {}
+    for note_id, digest in notes:
+        stop_if_gone()
+        counts[note_id] = (digest, count_tokens(snapshot.text(note_id)))
+    return counts

@@ -1,0 +1,150 @@
+"""Every section that holds all words of a query: an exhaustive filter, where a search ranks.
+
+Most of it is asked of the word index; what that cannot see (front matter, a phrase over the end of
+a piece, CJK words of a title, `C++`) is looked up in the text. Not here: ranking (`search`).
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+from workingset_mcp.answers.search.query import Concept, fold, parse_query, words_of
+from workingset_mcp.index import Snapshot, Stemmer
+from workingset_mcp.index.rows import SectionRow
+from workingset_mcp.notes.dates import find_dates
+
+Start = tuple[int, int]  # note id, and ordinal of the first piece of a section
+
+
+class Matcher:
+    """A query that is compared with texts. Close it when done."""
+
+    def __init__(self, query: str) -> None:
+        self.concepts = parse_query(query).concepts
+        self._stemmer = Stemmer()
+
+    def close(self) -> None:
+        """Close the stemmer."""
+        self._stemmer.close()
+
+    def __enter__(self) -> "Matcher":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def holds_all(self, text: str) -> bool:
+        """Whether a text holds every concept of the query; never for a query of none."""
+        words = words_of(fold(text))
+        return bool(self.concepts) and all(self._holds(c, text, words) for c in self.concepts)
+
+    def holds(self, concept: Concept, text: str) -> bool:
+        """Whether a text holds one concept."""
+        return self._holds(concept, text, words_of(fold(text)))
+
+    def _holds(self, concept: Concept, text: str, words: Sequence[str]) -> bool:
+        if concept.kind == "cjk":
+            return concept.words[0] in text
+        if concept.kind == "date":
+            return any(date.value == concept.text for date in find_dates(text))
+        if concept.literal and concept.literal not in fold(text):
+            return False
+        wanted = concept.words
+        return any(
+            all(self._same(words[at + n], word) for n, word in enumerate(wanted))
+            for at in range(len(words) - len(wanted) + 1)
+            if words[at][:1] == wanted[0][:1]
+        )
+
+    def _same(self, one: str, other: str) -> bool:
+        return one == other or (
+            one[:2] == other[:2] and self._stemmer.stem(one) == self._stemmer.stem(other)
+        )
+
+
+def sections_with(snapshot: Snapshot, branch: str | None, query: str) -> list[Start]:
+    """Where every section begins that holds all words of a query."""
+    with Matcher(query) as matcher:
+        look = _Look(snapshot, branch, matcher)
+        wanted: set[Start] | None = None
+        for concept in matcher.concepts:
+            wanted = look.sections_of(concept, wanted)
+            if not wanted:
+                break
+    return sorted(wanted or ())
+
+
+class _Look:
+    """One query over one branch of a snapshot."""
+
+    def __init__(self, snapshot: Snapshot, branch: str | None, matcher: Matcher) -> None:
+        self._snapshot = snapshot
+        self._branch = branch
+        self._matcher = matcher
+        self._fronts = self._front_matter()
+
+    def sections_of(self, concept: Concept, among: set[Start] | None) -> set[Start]:
+        """Sections that hold a concept; with `among`, of these only."""
+        found = self._indexed(concept.match)
+        found = found if among is None else found & among
+        if concept.kind == "cjk" or concept.literal:
+            found = {start for start in found if self._says(start, concept)}
+        if concept.kind == "phrase":
+            found |= self._over_piece_ends(concept, found, among)
+        for start, text in self._fronts:
+            asked = start not in found and (among is None or start in among)
+            if asked and self._matcher.holds(concept, text):
+                found.add(start)
+        return found
+
+    def _indexed(self, match: str) -> set[Start]:
+        rows = self._snapshot.matching_sections(f"{{heads body cjk dt}} : ({match})", self._branch)
+        return {
+            (note_id, ordinal) if opens else self._start_of((note_id, ordinal))
+            for note_id, ordinal, opens in rows
+        }
+
+    def _start_of(self, piece: Start) -> Start:
+        return piece[0], self._snapshot.section_start(*piece)
+
+    def _says(self, start: Start, concept: Concept) -> bool:
+        """Whether the text itself, or a heading above it, holds what the index took for a match."""
+        rows = self._snapshot.whole_section(*start)
+        return self._matcher.holds(concept, text_under_headings(rows))
+
+    def _over_piece_ends(
+        self, concept: Concept, found: set[Start], among: set[Start] | None
+    ) -> set[Start]:
+        """Long sections that hold a phrase where one piece ends and the next begins."""
+        candidates = self._in_pieces - found
+        if among is not None:
+            candidates &= among
+        for word in concept.words:
+            if not candidates:
+                break
+            candidates &= self._indexed(f'"{word}"')
+        return {start for start in candidates if self._says(start, concept)}
+
+    @cached_property
+    def _in_pieces(self) -> set[Start]:
+        """Long sections, which are kept in pieces."""
+        sql = "SELECT s.note_id, s.ordinal FROM section s WHERE NOT s.opens"
+        if self._branch is not None:
+            sql += " AND s.note_id IN (SELECT id FROM note WHERE branch = ?)"
+        where = [] if self._branch is None else [self._branch]
+        return {self._start_of((row[0], row[1])) for row in self._snapshot.select(sql, where)}
+
+    def _front_matter(self) -> list[tuple[Start, str]]:
+        sql = "SELECT s.note_id, s.ordinal, substr(s.text, 1, s.skip) FROM section s"
+        sql += " JOIN note n ON n.id = s.note_id WHERE s.skip > 0 AND n.kind != 'brief'"
+        where: list[Any] = []
+        if self._branch is not None:
+            sql += " AND n.branch = ?"
+            where.append(self._branch)
+        return [((row[0], row[1]), row[2]) for row in self._snapshot.select(sql, where)]
+
+
+def text_under_headings(rows: Sequence[SectionRow]) -> str:
+    """The text of a section behind the headings it stands under."""
+    above = "\n".join(rows[0].headings[:-1])
+    return f"{above}\n{''.join(row.text for row in rows)}"

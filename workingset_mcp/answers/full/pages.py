@@ -1,0 +1,325 @@
+"""Full context: verbatim text of a branch in date order, in pages; a plan where it is too much.
+
+Lossless: the texts inside the fences of all pages, joined, are the texts of the result. A cursor
+says where a page begins and carries a digest of the result set, so that a change inside it is said
+instead of skipping or repeating. Not here: which texts belong to the result (`record`).
+"""
+
+import hashlib
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from workingset_mcp.answers.answer import Draft, counted, fenced
+from workingset_mcp.answers.budget import MOST_BUDGET, count_tokens, take_lines
+from workingset_mcp.caller import stop_if_gone
+from workingset_mcp.errors import ArgumentError
+from workingset_mcp.notes.markdown import line_ends_kept
+
+UNDATED = "undated"  # as `since`: only what carries no date
+_CURSOR = re.compile(r"^p(\d{1,6})\.([0-9a-f]{6})\.(\d{1,7})\.(\d{1,12})$")
+_HEAD_TOKENS = 90
+_STATE_BYTES = 60  # of the freshness that the header line ends in
+_MOST_CHARACTERS = 60  # a token; what is cheaper (a line of blanks) comes in smaller parts
+_LONG_LINE_CHARACTERS = 6  # a token: where the search for the end of a long line begins
+_MOST_SHARDS = 150
+
+
+@dataclass(frozen=True, slots=True)
+class Extract:
+    """A stretch of a note that belongs to the result, in order. `text` reads it."""
+
+    path: str
+    date: str
+    first_line: int
+    tokens: int
+    digest: str
+    text: Callable[[], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A result set: what was asked, in the words of a call, and its extracts in date order."""
+
+    subject: str
+    call: str  # arguments of the call, without the cursor
+    extracts: tuple[Extract, ...]
+    notices: tuple[str, ...] = ()
+    exact: bool = True  # whether the tokens are counted, not estimated
+    narrowed: bool = False  # by dates or a query: given in pages, however large
+    parts: Callable[[], Sequence[Extract]] | None = None  # the same lines, in dated stretches
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of all extracts."""
+        return sum(extract.tokens for extract in self.extracts)
+
+    def digest(self) -> str:
+        """Digest of what stands in the result, not of what else is in the vault."""
+        digest = hashlib.sha256(self.call.encode("utf-8", "replace"))
+        for extract in self.extracts:
+            digest.update(f"{extract.path}\0{extract.first_line}\0{extract.digest}\0".encode())
+        return digest.hexdigest()[:6]
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """Where a page begins: its number, the extract and the character in it."""
+
+    page: int
+    digest: str
+    extract: int = 0
+    character: int = 0
+
+    def __str__(self) -> str:
+        return f"p{self.page}.{self.digest}.{self.extract}.{self.character}"
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What a page, or the rest of it, may cost as printed."""
+
+    tokens: int
+    bytes: int | None = None
+
+    def less(self, text: str) -> "Room":
+        """The room that is left behind a text."""
+        size = None if self.bytes is None else self.bytes - _size(text)
+        return Room(self.tokens - count_tokens(text), size)
+
+    def share(self, text: str) -> float:
+        """How much of a text fits: 1 when it does."""
+        tokens = max(self.tokens, 0) / max(count_tokens(text), 1)
+        size = 1.0 if self.bytes is None else max(self.bytes, 0) / max(_size(text), 1)
+        return min(1.0, tokens, size)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page as printed, its number and the cursor of the next."""
+
+    body: str
+    number: int
+    pages: int
+    next_cursor: Cursor | None
+
+
+def first_day(value: str) -> str:
+    """The first day that an ISO date of any precision can mean."""
+    return f"{value}-01-01"[:10]
+
+
+def record_draft(
+    record: Record,
+    cursor_text: str | None,
+    heavy_limit: int,
+    room: int,
+    most_bytes: int | None = None,
+) -> Draft:
+    """A page of a record with the whole cost on its first line; a plan when it is over the limit.
+
+    Raises ArgumentError for a cursor that is none of ours, or behind the end.
+    """
+    cursor, same = cursor_from(cursor_text, record.digest())
+    head = "".join(f"{notice}\n" for notice in record.notices)
+    cost = _cost(record)
+    if not record.extracts:
+        return Draft(cost, f"{head}Nothing there.\n", found=False)
+    if not same:
+        body = (
+            "The notes changed since that cursor was given. Nothing is shown, so that nothing is"
+            f" skipped or repeated.\nnext: query_full_context({record.call}) from the beginning\n"
+        )
+        return Draft(f"{cost} · changed since page {cursor.page - 1}", head + body)
+    _check_place(record, cursor)
+    if record.tokens > heavy_limit and not cursor_text and not record.narrowed:
+        return Draft(
+            f"{cost} · a plan, no text",
+            head + _plan(record, heavy_limit, room - count_tokens(head)),
+        )
+    header = (
+        f"[workingset] {cost} · page 9,999 of 9,999 · {MOST_BUDGET:,}/{MOST_BUDGET:,} tokens · \n"
+    )
+    left = None if most_bytes is None else most_bytes - _size(header) - _STATE_BYTES
+    page = _make_fitting(record, cursor, Room(room - 12, left).less(head))
+    body = page.body
+    if page.next_cursor:
+        body = _next_line(record, page.next_cursor) + body
+    return Draft(f"{cost} · page {page.number} of {page.pages}", head + body)
+
+
+def cursor_from(text: str | None, digest: str) -> tuple[Cursor, bool]:
+    """The cursor a caller gave, and whether the result set is still the one it belongs to.
+
+    Raises ArgumentError when it is no cursor of ours.
+    """
+    if not text or not text.strip():
+        return Cursor(1, digest), True
+    matched = _CURSOR.match(text.strip())
+    if not matched:
+        raise ArgumentError(
+            f"cursor={text[:40]!r} is not one of ours.", "Take it from the line `next:`."
+        )
+    cursor = Cursor(int(matched[1]), matched[2], int(matched[3]), int(matched[4]))
+    return cursor, cursor.digest == digest
+
+
+def _check_place(record: Record, cursor: Cursor) -> None:
+    """Raise ArgumentError for a cursor behind the end of the record, or of an extract."""
+    extracts = record.extracts
+    inside = cursor.extract < len(extracts) and (
+        not cursor.character or cursor.character < len(extracts[cursor.extract].text())
+    )
+    if not inside:
+        raise ArgumentError(
+            f"cursor={str(cursor)[:40]!r} is behind the end of the record.",
+            f"Take it from the line `next:`, or begin again: query_full_context({record.call}).",
+        )
+
+
+def _next_line(record: Record, cursor: Cursor) -> str:
+    scope = f"{record.call}, " if record.call else ""
+    return f'next: query_full_context({scope}cursor="{cursor}")\n'
+
+
+def _make_fitting(record: Record, cursor: Cursor, room: Room) -> Page:
+    """The page, with room for the line `next:` where another one follows."""
+    rest = sum(extract.tokens for extract in record.extracts[cursor.extract + 1 :])
+    if rest < room.tokens:
+        page = make_page(record.extracts, cursor, room)
+        if page.next_cursor is None:
+            return page
+    longest = Cursor(cursor.page + 1, cursor.digest, len(record.extracts), 999_999_999)
+    return make_page(record.extracts, cursor, room.less(_next_line(record, longest)))
+
+
+def make_page(extracts: Sequence[Extract], cursor: Cursor, room: Room) -> Page:
+    """The page that begins at a cursor and costs at most `room` as printed.
+
+    Raises ArgumentError when not even a character fits.
+    """
+    blocks: list[str] = []
+    left = room
+    at, character = cursor.extract, cursor.character
+    while at < len(extracts):
+        stop_if_gone()
+        text = extracts[at].text()
+        block, taken = _block(extracts[at], text, character, left)
+        if not block:
+            if blocks:
+                break
+            raise ArgumentError(
+                f"A page of {max(room.tokens, 0)} tokens holds no line.",
+                "Ask with a larger budget.",
+            )
+        blocks.append(block)
+        left = left.less(block)
+        character += taken
+        if character < len(text):
+            break
+        at, character = at + 1, 0
+        if left.tokens < _HEAD_TOKENS // 2:
+            break
+    if at >= len(extracts):
+        return Page("".join(blocks), cursor.page, cursor.page, None)
+    total = sum(extract.tokens for extract in extracts)
+    pages = max(cursor.page + 1, math.ceil(total / max(1, room.tokens - _HEAD_TOKENS)))
+    following = Cursor(cursor.page + 1, cursor.digest, at, character)
+    return Page("".join(blocks), cursor.page, pages, following)
+
+
+def _cost(record: Record) -> str:
+    dates = [extract.date for extract in record.extracts if extract.date]
+    span = f", {min(dates)} to {max(dates)}" if dates else ""
+    notes = counted(len({extract.path for extract in record.extracts}), "note")
+    about = "" if record.exact else "about "
+    return f"{record.subject}: {about}{record.tokens:,} tokens in {notes}{span}"
+
+
+def _block(extract: Extract, text: str, character: int, room: Room) -> tuple[str, int]:
+    """A part of an extract as printed, and how many characters it takes; no block: none fits."""
+    rest = text[character : character + max(room.tokens, 1) * _MOST_CHARACTERS]
+    if not rest:
+        head = f"### {extract.path} · {extract.date or UNDATED} · empty\n"
+        return (head if room.share(head) == 1 else ""), 0
+    first = extract.first_line + _line_ends(text, character)
+    part = _beginning(text, character, rest, room.tokens)
+    while part:
+        block = _printed(extract, first, part)
+        share = room.share(block)
+        if share == 1:
+            return block, len(part)
+        part = _shorter(text, character, part, int(len(part) * min(share, 0.98)))
+    return "", 0
+
+
+def _printed(extract: Extract, first: int, part: str) -> str:
+    last = first + len(line_ends_kept(part)) - 1
+    named = f"{first}-{last}" if last > first else str(first)
+    inside = "" if part.endswith(("\n", "\r")) else " · no line end behind the last line"
+    dated = extract.date or UNDATED
+    return f"### {extract.path}:{named} · {dated}{inside}\n{fenced(part)}\n"
+
+
+def _line_ends(text: str, character: int) -> int:
+    """How many lines end before a character."""
+    before = text[:character]
+    lines = len(line_ends_kept(before))
+    return lines if not before or before.endswith(("\n", "\r")) else lines - 1
+
+
+def _beginning(text: str, character: int, rest: str, tokens: int) -> str:
+    """About as much of the rest of a text as fits: whole lines, or a part of a long one."""
+    lines = line_ends_kept(rest)
+    kept = take_lines(lines, tokens)
+    if kept:
+        return "".join(lines[:kept])
+    least = max(tokens * _LONG_LINE_CHARACTERS, 1)
+    return _whole_end(text, character, lines[0][:least])
+
+
+def _shorter(text: str, character: int, part: str, most: int) -> str:
+    """A beginning of a part: its whole lines, or a piece where not even one fits."""
+    part = part[:most]
+    end = max(part.rfind("\n"), part.rfind("\r")) + 1
+    return _whole_end(text, character, part[:end] if end else part)
+
+
+def _whole_end(text: str, character: int, part: str) -> str:
+    """A part that does not end inside of CRLF, unless it is nothing else."""
+    end = character + len(part)
+    if len(part) > 1 and part.endswith("\r") and text[end : end + 1] == "\n":
+        return part[:-1]
+    return part
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))
+
+
+def _plan(record: Record, heavy_limit: int, room: int) -> str:
+    """Shards by month with their sizes and the call for each: a large task is to be split."""
+    months: dict[str, list[Extract]] = {}
+    for extract in record.parts() if record.parts else record.extracts:
+        month = first_day(extract.date)[:7] if extract.date else UNDATED
+        months.setdefault(month, []).append(extract)
+    scope = f"{record.call}, " if record.call else ""
+    lines = []
+    for month in sorted(months):
+        extracts = months[month]
+        tokens = sum(extract.tokens for extract in extracts)
+        since = f'since="{month}"' if month == UNDATED else f'since="{month}", until="{month}"'
+        lines.append(
+            f"- {month}: {tokens:,} tokens in {counted(len({e.path for e in extracts}), 'note')}:"
+            f" query_full_context({scope}{since})\n"
+        )
+    text = (
+        f"Over {heavy_limit:,} tokens: split the task. Read only the shards you need, or give"
+        " query=…: every section that holds all its words.\n"
+    )
+    kept = take_lines(lines[:_MOST_SHARDS], room - count_tokens(text) - 30)
+    text += "".join(lines[len(lines) - kept :])  # the newest ones, where not all fit
+    if kept < len(lines):
+        text += f"{len(lines) - kept} earlier shards: narrow by since and until\n"
+    return text

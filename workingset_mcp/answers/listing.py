@@ -1,0 +1,297 @@
+"""Exact counts and lists over every note: what ranked passages cannot answer.
+
+Counts are over all, whatever fits below them. Boxes count as they stand, duplicates included; boxes
+in fences and comments are none. Not here: a brief's choice of items (`brief`).
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from heapq import nsmallest
+from typing import Literal, NamedTuple, get_args
+
+from workingset_mcp.answers.answer import Draft, counted, marked_line
+from workingset_mcp.answers.budget import count_tokens, take_lines
+from workingset_mcp.errors import ArgumentError
+from workingset_mcp.index import Snapshot
+from workingset_mcp.index.rows import ITEM_KINDS
+from workingset_mcp.index.sqlite.columns import marks
+from workingset_mcp.notes.lines import (
+    CANCELLED_STATES,
+    DONE_STATES,
+    OPEN_STATES,
+    all_folded,
+    folded,
+)
+from workingset_mcp.vault.folder import LeftOut
+
+Kind = Literal[
+    "open", "in_progress", "done", "cancelled", "decision", "owner", "due", "blocker", "action",
+    "fact", "status", "note", "remark",
+]  # fmt: skip
+Group = Literal["branch", "folder", "owner", "kind", "year", "month", "path"]
+KINDS: tuple[str, ...] = get_args(Kind)
+GROUPS: tuple[str, ...] = get_args(Group)
+_STATES = {
+    "open": OPEN_STATES,
+    "in_progress": ("/",),
+    "done": DONE_STATES,
+    "cancelled": CANCELLED_STATES,
+}
+_MOST_GROUPS = 40
+_FOLDED_AT_ONCE = 1_000  # lines
+# Rows as `Listed` has them, of notes alone: no overrides, no generated briefs. A list may be of half a
+# million: nothing is made of a row that is not asked for.
+_ITEMS = (
+    "SELECT n.branch, n.path, i.line, iif(i.date != '', i.date, n.date), ?, i.text, i.state, i.owners,"
+    " i.due FROM note n JOIN item i ON i.note_id = n.id WHERE n.kind = 'note'"
+)
+_STATUSES = (
+    "SELECT n.branch, n.path, s.line, iif(s.date != '', s.date, n.date), ?, s.heading, '', '', ''"
+    " FROM note n JOIN status s ON s.note_id = n.id WHERE n.kind = 'note'"
+)
+_NOTES = "SELECT branch, path, 0, date, ?, title, '', '', '' FROM note n WHERE kind = 'note'"
+
+
+class Listed(NamedTuple):
+    """One thing that is counted, and the line that shows it."""
+
+    branch: str
+    path: str
+    line: int
+    date: str
+    kind: str
+    text: str
+    mark: str = ""  # a task's box
+    owners: str = ""  # one a line
+    due: str = ""
+
+
+class Asked(NamedTuple):
+    """What is listed: a kind, and the filters on it. Dates are ISO, of any precision."""
+
+    kind: str = "open"
+    branch: str | None = None
+    owner: str = ""
+    text: str = ""
+    since: str = ""
+    until: str = ""
+    due_before: str = ""
+    group_by: str | None = None
+
+
+def checked(asked: Asked) -> Asked:
+    """The same, its words spelled as ours. Raises ArgumentError."""
+    kind = asked.kind.strip().lower().replace("-", "_")
+    kind = {
+        "todo": "open",
+        "task": "open",
+        "tasks": "open",
+        "notes": "note",
+        "remarks": "remark",
+    }.get(kind, kind)
+    if kind not in KINDS:
+        raise ArgumentError(f"kind={asked.kind[:40]!r} is unknown.", f"Kinds: {', '.join(KINDS)}.")
+    group = asked.group_by.strip().lower() if asked.group_by else None
+    if group and group not in GROUPS:
+        raise ArgumentError(
+            f"group_by={asked.group_by[:40] if asked.group_by else ''!r} is unknown.",
+            f"Groups: {', '.join(GROUPS)}.",
+        )
+    return asked._replace(kind=kind, group_by=group)
+
+
+def list_draft(
+    snapshot: Snapshot,
+    asked: Asked,
+    left_out: Iterable[LeftOut],
+    branch_of: Callable[[str], str],
+    room: int,
+) -> Draft:
+    """The answer: the total, the groups (largest first), then the items that fit."""
+    undated = 0
+    everything = _listed(snapshot, asked, left_out, branch_of)
+    if asked.since or asked.until:
+        meant = _filtered(everything, asked._replace(since="", until=""))
+        undated = sum(1 for one in meant if not one.date)
+    found = _filtered(everything, asked)
+    subject = f"items · {asked.kind}: {len(found):,} in {_where(asked, found)}"
+    head = ""
+    if undated:
+        have = counted(undated, "more has", "more have")
+        head = f"{have} no date and cannot be placed between dates\n"
+    groups = _group_lines(found, asked.group_by, max(room // 2, 60)) if asked.group_by else ""
+    if not found:
+        return Draft(subject, head + _nothing(asked), found=False)
+    first = nsmallest(max(room, 1), found, key=_order)  # each takes a token at least
+    lines = [f"{_shown(one)}\n" for one in first]
+    left = room - count_tokens(head + groups) - 40
+    kept = take_lines(lines, left)
+    body = head + groups + "".join(lines[:kept])
+    if kept < len(found):
+        body += (
+            f"{len(found) - kept:,} more not shown:"
+            " raise budget, or narrow by branch, owner, text, since\n"
+        )
+    return Draft(subject, body, sources=tuple(dict.fromkeys(one.path for one in first[:kept])))
+
+
+def _listed(
+    snapshot: Snapshot, asked: Asked, left_out: Iterable[LeftOut], branch_of: Callable[[str], str]
+) -> list[Listed]:
+    kind, branch = asked.kind, asked.branch
+    if kind == "remark":
+        return _remarks(snapshot, branch, left_out, branch_of)
+    parameters: list[str | int] = [kind]
+    if kind in ("note", "status"):
+        sql = _NOTES if kind == "note" else _STATUSES
+    elif kind in _STATES:
+        is_task = f"i.kind = {ITEM_KINDS.index('task')}"
+        sql = f"{_ITEMS} AND {is_task} AND i.state IN ({marks(_STATES[kind])})"
+        parameters += _STATES[kind]
+    else:
+        sql = f"{_ITEMS} AND i.kind = ?"
+        parameters.append(ITEM_KINDS.index(kind))
+    if branch is not None:
+        sql, parameters = f"{sql} AND n.branch = ?", [*parameters, branch]
+    return list(map(Listed._make, snapshot.select(sql, parameters)))
+
+
+def _remarks(
+    snapshot: Snapshot,
+    branch: str | None,
+    left_out: Iterable[LeftOut],
+    branch_of: Callable[[str], str],
+) -> list[Listed]:
+    found = [
+        Listed(note.branch, note.path, remark.line, note.date, "remark", remark.text)
+        for note in snapshot.remarked()
+        if branch in (None, note.branch)
+        for remark in note.remarks
+    ]
+    for path, reason in left_out:
+        if reason not in ("hidden", "ignored", "left out by default") and branch in (
+            None,
+            branch_of(path),
+        ):
+            found.append(Listed(branch_of(path), path, 0, "", "remark", f"left out: {reason}"))
+    return found
+
+
+def _filtered(listed: Iterable[Listed], asked: Asked) -> list[Listed]:
+    """What passes the filters that are set."""
+    owner = asked.owner.strip().lstrip("@").casefold()
+    since, until, due_before = asked.since, asked.until, asked.due_before
+    if owner:
+        listed = (one for one in listed if _has_owner(one, owner))
+    if since:
+        listed = (one for one in listed if one.date and one.date >= since[: len(one.date)])
+    if until:
+        listed = (one for one in listed if one.date and one.date[: len(until)] <= until)
+    if due_before:
+        listed = (one for one in listed if one.due and one.due < due_before)
+    return _holding(list(listed), asked.text) if asked.text.strip() else list(listed)
+
+
+def _holding(listed: Sequence[Listed], asked: str) -> list[Listed]:
+    """Those whose line holds the asked text, emphasis aside; a whole note also by its path."""
+    literal = " ".join(asked.split()).casefold()
+    plain = folded(asked)
+    plain = plain if re.search(r"\w", plain) else literal  # `.*` is not a full stop
+    found: list[Listed] = []
+    for start in range(0, len(listed), _FOLDED_AT_ONCE):
+        some = listed[start : start + _FOLDED_AT_ONCE]
+        texts = [one.text if one.line else f"{one.text}\n{one.path}" for one in some]
+        found.extend(
+            one
+            for one, text, bare in zip(some, texts, all_folded(texts), strict=True)
+            if plain in bare or literal in text.casefold()
+        )
+    return found
+
+
+def _has_owner(one: Listed, wanted: str) -> bool:
+    return any(_same_owner(wanted, name) for name in one.owners.split("\n"))
+
+
+def _same_owner(wanted: str, name: str) -> bool:
+    name = name.casefold()
+    return wanted == name or wanted in re.split(r"[\s/]+", name)
+
+
+def _order(one: Listed) -> tuple[str, int, str, int]:
+    return one.due or "9999", _newest_first(one.date), one.path, one.line
+
+
+@lru_cache(maxsize=4096)
+def _newest_first(date: str) -> int:
+    return -int(date.replace("-", "").ljust(8, "0") or 0)
+
+
+def _where(asked: Asked, found: Sequence[Listed]) -> str:
+    parts = [asked.branch or counted(len({one.branch for one in found}), "branch", "branches")]
+    if asked.owner:
+        owner = asked.owner[:40].encode("utf-8", "replace").decode("utf-8")
+        parts.append(f"of {' '.join(owner.split())}")
+    if asked.text:
+        parts.append(f"with {asked.text[:40]!r}")
+    if asked.since or asked.until:
+        parts.append(f"dated {asked.since or '…'} to {asked.until or '…'}")
+    if asked.due_before:
+        parts.append(f"due before {asked.due_before}")
+    return ", ".join(parts)
+
+
+def _group_lines(found: Sequence[Listed], group_by: str, room: int) -> str:
+    """A table of groups, largest first; an item of two owners counts for both."""
+    if group_by == "owner":
+        counts = _people(Counter(name for one in found for name in _owners_of(one)))
+    else:
+        counts = Counter(map(_GROUP_OF[group_by], found))
+    ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+    kind = found[0].kind if found else "count"
+    lines = [f"| {group_by} | {kind} |\n", "|---|---|\n"]
+    lines += [f"| {name.replace('|', '/')} | {count} |\n" for name, count in ordered[:_MOST_GROUPS]]
+    kept = take_lines(lines, room)
+    text = "".join(lines[:kept])
+    hidden = len(ordered) - max(0, kept - 2)
+    return text + (f"{counted(hidden, 'more group')}\n" if hidden > 0 else "")
+
+
+def _people(counts: Counter[str]) -> Counter[str]:
+    """The same counts, a name once however it is cased, under its most frequent spelling."""
+    spelled: dict[str, str] = {}
+    people: Counter[str] = Counter()
+    for name, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])):
+        people[spelled.setdefault(name.casefold(), name)] += count
+    return people
+
+
+def _owners_of(one: Listed) -> Iterable[str]:
+    """Each person once, in the first spelling."""
+    if not one.owners:
+        return ["(none)"]
+    return {name.casefold(): name for name in reversed(one.owners.split("\n"))}.values()
+
+
+_GROUP_OF: Mapping[str, Callable[[Listed], str]] = {
+    "branch": lambda one: one.branch,
+    "folder": lambda one: one.path.rpartition("/")[0] or ".",
+    "kind": lambda one: one.kind,
+    "year": lambda one: one.date[:4] or "(undated)",
+    "month": lambda one: one.date[:7] or "(undated)",
+    "path": lambda one: one.path,
+}
+
+
+def _shown(one: Listed) -> str:
+    source = f"{one.path}:{one.line}" if one.line else one.path
+    box = f"[{one.mark}] " if one.mark else ""
+    date = f"{one.date} " if one.kind in ("note", "status") and one.date else ""
+    return f"- {box}{date}{marked_line(one.text, source)}"
+
+
+def _nothing(asked: Asked) -> str:
+    where = f" of {asked.branch}" if asked.branch else ""
+    return f"None. Counted over every note{where}; this is exact.\n"

@@ -1,0 +1,83 @@
+"""Words of the notes that look like one which no note holds: named to the caller, never searched.
+
+What is looked at is bounded, and depends on what the notes say alone. Not here: which words are
+absent (`rank`).
+"""
+
+import re
+from collections.abc import Iterator
+
+from workingset_mcp.answers.search.query import LETTER, fold
+from workingset_mcp.index import Snapshot, Stemmer, Within
+
+MOST_NEAR = 3
+LIKENESS = 0.86
+_MOST_ALIKE = 8
+_MOST_WORDS = 20_000  # of a beginning
+_MOST_SCORED_ROWS = 1_000
+_MOST_NOTES = 100
+
+
+def nearest_words(
+    word: str, snapshot: Snapshot, stemmer: Stemmer, within: Within
+) -> tuple[str, ...]:
+    """Words as they are written in notes within the limits, that look like an absent one.
+
+    They are looked for once: who found nothing asks again with the same words and others beside them.
+    """
+    asked = ("near", word, within)
+    return snapshot.once(asked, lambda: _nearest_words(word, snapshot, stemmer, within))
+
+
+def _nearest_words(
+    word: str, snapshot: Snapshot, stemmer: Stemmer, within: Within
+) -> tuple[str, ...]:
+    from rapidfuzz import process  # 35 ms, for a word that no note holds
+    from rapidfuzz.distance import JaroWinkler
+
+    if len(word) < 3:
+        return ()
+    first, following = word[:2], word[0] + chr(ord(word[1]) + 1)
+    stems = dict(snapshot.words_between(first, following, _MOST_WORDS))
+    found: list[str] = []
+    alike = process.extract(word, [*stems], scorer=JaroWinkler.similarity, limit=_MOST_ALIKE)
+    for stem, score, _ in alike:
+        if score < LIKENESS and not (stem.startswith(word[:4]) and len(word) >= 5):
+            continue
+        if not stem.isalnum():
+            continue
+        if stems[stem] <= _MOST_SCORED_ROWS:
+            texts = _best_section(stem, snapshot, within)
+        else:
+            texts = _first_notes(snapshot, within)
+        written = _as_written(stem, texts, stemmer)
+        if written and written not in found:
+            found.append(written)
+        if len(found) == MOST_NEAR:
+            break
+    return tuple(found)
+
+
+def _best_section(stem: str, snapshot: Snapshot, within: Within) -> Iterator[str]:
+    for hit in snapshot.match(f'"{stem}"', 1, within):
+        yield snapshot.sections_by_id([hit.section_id])[hit.section_id].text
+
+
+def _first_notes(snapshot: Snapshot, within: Within) -> Iterator[str]:
+    """Notes by path, with their paths: what is in many sections is in one of the first."""
+    sql = f"SELECT n.id, n.path FROM note n WHERE n.kind != 'brief' {within.sql} ORDER BY n.path LIMIT ?"  # noqa: S608  # `within` is ours
+    for note_id, path in snapshot.select(sql, (*within.parameters, _MOST_NOTES)):
+        yield path
+        yield snapshot.text(note_id)
+
+
+def _as_written(stem: str, texts: Iterator[str], stemmer: Stemmer) -> str:
+    begin = stem[:3]
+    words = re.compile(rf"{begin}(?<!{LETTER}{begin}){LETTER}*")
+    for text in map(fold, texts):
+        if stem[:-1] not in text:  # `company` is kept as `compani`
+            continue
+        for word in words.finditer(text):
+            if stemmer.stem(word[0]) == stem:
+                return word[0]
+    return ""

@@ -1,0 +1,321 @@
+"""What is shown of the ranked sections: passages in tiers, each run of lines as it stands.
+
+The first two passages are large, the next four smaller, then many small ones: a small budget so
+reaches rank 20 and deeper. Pure. Not here: the order (`rank`) and the answer around it (`answer`).
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from itertools import pairwise
+from typing import NamedTuple
+
+from workingset_mcp.answers.answer import fenced
+from workingset_mcp.answers.budget import count_tokens, cut_to_tokens
+from workingset_mcp.answers.search.hits import Weighed
+from workingset_mcp.answers.search.query import fold
+from workingset_mcp.answers.search.rank import Ranked, begins_a_word
+from workingset_mcp.notes.markdown import split_lines
+
+LONG_LINE = 300
+_made = tuple.__new__  # twice as fast as calling the class
+LEAST_PASSAGE_TOKENS = 30
+LEAST_CAP_TOKENS = 120
+
+
+class Tier(NamedTuple):
+    """How much of a passage is shown: whole up to so many tokens, else windows around hits."""
+
+    whole_tokens: int
+    hits: int
+    units: int
+    before: int
+    after: int
+    share: float
+
+
+_FIRST = (Tier(300, 8, 14, 1, 4, 0.34), Tier(300, 8, 14, 1, 4, 0.25))
+_NEXT = tuple(Tier(200, 6, 12, 1, 3, share) for share in (0.20, 0.15, 0.10, 0.10))
+_REST = Tier(80, 2, 5, 0, 2, 0.10)
+TIERS = (*_FIRST, *_NEXT)
+
+_LETTER = r"[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
+_NO_LETTERS = b"*_`#>-+ \t\n\v\f\r\x1c\x1d\x1e\x1f"  # emphasis, marks and blanks
+_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])")
+_ASCII_SENTENCE_END = re.compile(r"[.!?;]\s+")  # five times as fast
+
+
+class Unit(NamedTuple):
+    """A line, or a sentence of an over-long line: the smallest thing shown."""
+
+    line: int
+    text: str
+    part: bool
+
+
+class Passage(NamedTuple):
+    """Shown runs of one section: (first line, last line, verbatim text, whether lines are cut)."""
+
+    ranked: Ranked
+    runs: tuple[tuple[int, int, str, bool], ...]
+    copies: tuple[str, ...]
+    text: str  # as printed
+    tokens: int
+
+
+def pack(
+    ranked: Sequence[Ranked], weighed: Sequence[Weighed], budget_tokens: int
+) -> tuple[list[Passage], int]:
+    """Passages that fit into `budget_tokens` as printed, best first, and how many were left over."""
+    finders = [(w.idf, _finder(w)) for w in weighed if w.frequency]
+    passages: list[Passage] = []
+    left = budget_tokens
+    distinct = list(_without_copies(ranked))
+    sections = Counter(one.note.id for one, _ in distinct)
+    for at, (one, copies) in enumerate(distinct):
+        if left < LEAST_PASSAGE_TOKENS:
+            return passages, len(distinct) - at
+        tier = TIERS[at] if at < len(TIERS) else _REST
+        cap = min(left, max(LEAST_CAP_TOKENS, int(budget_tokens * tier.share)))
+        passage = _passage(one, copies, tier, cap, finders, tight=budget_tokens < 1_900)
+        if passage is None and sections[one.note.id] == 1 and not _units(one):
+            passage = _named(one, copies)
+        if not passages and (passage is None or passage.tokens > left):
+            passage = _smaller(one, copies, left, finders)
+        if passage and passage.tokens <= left:
+            passages.append(passage)
+            left -= passage.tokens
+    return passages, len(distinct) - len(passages)
+
+
+def _named(one: Ranked, copies: tuple[str, ...]) -> Passage:
+    """A note that says nothing but its tags and names: it is named."""
+    text = f"found by its tags or names: {one.note.path} · {_heading_line(one)}\n"
+    return Passage(one, (), copies, text, count_tokens(text))
+
+
+def _smaller(
+    one: Ranked, copies: tuple[str, ...], left: int,
+    finders: Sequence[tuple[float, Callable[[str], bool]]],
+) -> Passage | None:  # fmt: skip
+    """A first passage where room is short: less and less is tried until it fits as printed."""
+    for share in (1.0, 0.8, 0.6, 0.5, 0.4):
+        passage = _passage(one, copies, _REST, int(left * share), finders, tight=True)
+        if passage and passage.tokens <= left:
+            return passage
+    return None
+
+
+def _cost(line: str) -> int:
+    """About what a line costs; a passage is counted exactly once it is printed."""
+    return len(line) * 5 // 18 + 2 if line.isascii() else count_tokens(line) + 1
+
+
+def _without_copies(ranked: Sequence[Ranked]) -> Iterator[tuple[Ranked, tuple[str, ...]]]:
+    """Each text once: the newest note that holds it, with the others named."""
+    groups: dict[str | int, list[Ranked]] = {}
+    for one in ranked:
+        letters = _letters_of(one)
+        groups.setdefault(letters if len(letters) > 40 else one.section.id, []).append(one)
+    for group in groups.values():
+        shown = max(group, key=lambda r: (r.note.date, r.score))
+        copies = (f"{r.note.path}:{r.section.first_line}" for r in group if r is not shown)
+        yield shown, tuple(dict.fromkeys(copies))
+
+
+def _letters_of(one: Ranked) -> str:
+    """A section's text as copies share it: no heading, blanks, emphasis or case."""
+    text = one.section.text[one.section.skip :]
+    if _has_heading_line(one) and not one.section.skip:
+        text = text.partition("\n")[2]
+    if not text.isascii():
+        text = "".join(text.lower().split())
+    return text.encode().lower().translate(None, _NO_LETTERS).decode()
+
+
+def _has_heading_line(one: Ranked) -> bool:
+    return bool(one.section.opens and one.section.level)
+
+
+def _passage(
+    one: Ranked, copies: tuple[str, ...], tier: Tier, cap: int,
+    finders: Sequence[tuple[float, Callable[[str], bool]]], *, tight: bool,
+) -> Passage | None:  # fmt: skip
+    units = _units(one)
+    head = _heading_line(one)
+    room = cap - len(head) // 3 - 14
+    if not units or room < 10:
+        return None
+    costs = [_cost(unit.text) for unit in units]
+    whole = tier.whole_tokens * (0.7 if tight else 1.0)
+    every = sum(costs) <= min(whole, room)
+    chosen = [*range(len(units))] if every else _windows(units, costs, tier, room, finders)
+    if not chosen:
+        units, chosen = _beginning(units, finders, room)
+    runs = tuple(_runs(units, chosen))
+    if not runs:
+        return None
+    text = _printed(one, head, runs, copies)
+    return Passage(one, runs, copies, text, count_tokens(text))
+
+
+def _beginning(
+    units: Sequence[Unit], finders: Sequence[tuple[float, Callable[[str], bool]]], room: int
+) -> tuple[list[Unit], list[int]]:
+    """The stretch of the best unit that says most, where even that unit is longer than the room."""
+
+    def value(text: str) -> float:
+        folded = fold(text)
+        return sum(idf for idf, holds in finders if holds(folded))
+
+    best = max(units, key=lambda unit: value(unit.text))
+    width = max(24, room * 2)
+    starts = range(0, max(1, len(best.text) - width // 2), width // 2)
+    start = max(starts, key=lambda at: (value(best.text[at : at + width]), -at))
+    kept = start + cut_to_tokens(best.text[start : start + width], room)
+    parts = [best.text[:start], best.text[start:kept], best.text[kept:]]
+    return [Unit(best.line, text, part=True) for text in parts], [1] if parts[1].strip() else []
+
+
+def _units(one: Ranked) -> list[Unit]:
+    """Lines of a section without its heading line and front matter; long ones in sentences."""
+    section = one.section
+    skipped = len(split_lines(section.text[: section.skip])) if section.skip else 0
+    lines = split_lines(section.text)[skipped:]
+    number = section.first_line + skipped
+    if _has_heading_line(one) and not skipped and any(line.strip() for line in lines[1:]):
+        lines, number = lines[1:], number + 1  # a heading alone is shown
+    units: list[Unit] = []
+    for at, line in enumerate(lines, number):
+        if len(line) <= LONG_LINE:
+            units.append(_made(Unit, (at, line, False)))
+        else:
+            units.extend(_sentences(at, line))
+    while units and not units[0].text.strip() and not units[0].part:
+        units.pop(0)
+    while units and not units[-1].text.strip() and not units[-1].part:
+        units.pop()
+    return units
+
+
+def _sentences(number: int, line: str) -> Iterator[Unit]:
+    """Pieces of a long line, cut at sentence ends, else hard."""
+    start = 0
+    ends = _ASCII_SENTENCE_END if line.isascii() else _SENTENCE_END
+    for matched in ends.finditer(line):
+        if matched.end() - start >= 80:
+            yield from _hard_pieces(number, line[start : matched.end()])
+            start = matched.end()
+    if start < len(line):
+        yield from _hard_pieces(number, line[start:])
+
+
+def _hard_pieces(number: int, text: str) -> Iterator[Unit]:
+    for start in range(0, len(text), 1_200):
+        yield Unit(number, text[start : start + 1_200], part=True)
+
+
+def _windows(
+    units: Sequence[Unit], costs: Sequence[int], tier: Tier, room: int,
+    finders: Sequence[tuple[float, Callable[[str], bool]]],
+) -> list[int]:  # fmt: skip
+    """Indexes of the units worth showing: the best ones, each with a little around it."""
+    whole = fold("\n".join([unit.text for unit in units]))
+    there = [(idf, holds) for idf, holds in finders if holds(whole)]
+    own = [sum([idf for idf, holds in there if holds(line)]) for line in whole.split("\n")]
+    last = len(units) - 1
+    values = [
+        value + 0.4 * ((own[at - 1] if at else 0.0) + (own[at + 1] if at < last else 0.0))
+        for at, value in enumerate(own)
+    ]
+    chosen: set[int] = set()
+    used = 0
+    for best in sorted(range(len(units)), key=lambda at: (-values[at], at))[: tier.hits]:
+        if not chosen and costs[best] > room:
+            return []  # what says most is cut, not passed over
+        if values[best] <= 0 and chosen:
+            break
+        around = [
+            best,
+            *range(best + 1, best + 1 + tier.after),
+            *range(best - 1, best - 1 - tier.before, -1),
+        ]
+        for at in around:
+            if at in chosen or not 0 <= at <= last:
+                continue
+            gap = 0 if not chosen or at - 1 in chosen or at + 1 in chosen else 14
+            if len(chosen) >= tier.units or used + costs[at] + gap > room:
+                break
+            chosen.add(at)
+            used += costs[at] + gap
+    return sorted(chosen)
+
+
+def _runs(units: Sequence[Unit], chosen: Sequence[int]) -> Iterator[tuple[int, int, str, bool]]:
+    start = 0
+    while start < len(chosen):
+        end = start
+        while end + 1 < len(chosen) and chosen[end + 1] == chosen[end] + 1:
+            end += 1
+        first, last = chosen[start], chosen[end]
+        while last > first and not units[last].text.strip():
+            last -= 1
+        while last > first and not units[first].text.strip():
+            first += 1
+        run = units[first : last + 1]
+        text = run[0].text
+        for before, unit in pairwise(run):
+            text += unit.text if unit.line == before.line else f"\n{unit.text}"
+        if text.strip():
+            yield run[0].line, run[-1].line, text, _is_cut(units, first, last)
+        start = end + 1
+
+
+def _is_cut(units: Sequence[Unit], first: int, last: int) -> bool:
+    """Whether a run begins or ends inside a line."""
+    before = first > 0 and units[first - 1].line == units[first].line
+    return before or (last + 1 < len(units) and units[last + 1].line == units[last].line)
+
+
+def _heading_line(one: Ranked) -> str:
+    headings = one.section.headings
+    if headings and headings[0] == one.note.title:
+        headings = headings[1:]
+    names = " › ".join(heading[:60] for heading in headings[-2:])
+    date = one.section.date or one.note.date
+    return " · ".join(filter(None, (date, one.note.title[:60], names)))
+
+
+def _printed(
+    one: Ranked, head: str, runs: Sequence[tuple[int, int, str, bool]], copies: Sequence[str]
+) -> str:
+    blocks = []
+    for at, (first, last, text, cut) in enumerate(runs):
+        lines = f"{first}-{last}" if last > first else str(first)
+        about = f" · {head}" if at == 0 else ""
+        part = " · part of the line" if cut and first == last else " · lines cut" if cut else ""
+        blocks.append(f"### {one.note.path}:{lines}{about}{part}\n{fenced(text)}\n")
+    if copies:
+        more = f" and {len(copies) - 3} more" if len(copies) > 3 else ""
+        blocks.append(f"the same text: {', '.join(copies[:3])}{more}\n")
+    return "".join(blocks)
+
+
+def _finder(one: Weighed) -> Callable[[str], bool]:
+    """Whether a folded line holds a concept: by the stem of its words, at a word's beginning."""
+    concept = one.concept
+    if concept.literal or concept.kind == "cjk":
+        needle = concept.literal or concept.words[0]
+        return lambda text: needle in text
+    stems = [
+        stem[:-1] if stem.endswith("i") and len(stem) > 2 else stem for stem in one.stems if stem
+    ]
+    if len(stems) < 2:
+        return lambda text: bool(stems) and begins_a_word(text, stems[0])
+
+    @cache
+    def pattern() -> re.Pattern[str]:
+        return re.compile(rf"(?<!{_LETTER})" + r"\w*\W{0,3}".join(map(re.escape, stems)))
+
+    return lambda text: all(stem in text for stem in stems) and bool(pattern().search(text))

@@ -1,0 +1,220 @@
+"""What a person typed, as concepts: words, phrases, CJK pairs, dates. Pure.
+
+No character of a query is ever syntax: each concept is rendered here into a quoted MATCH term. Not
+here: how often a concept occurs and which sections hold it (`rank`).
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Literal
+
+from workingset_mcp.answers.search.stop_words import TEXT as _STOP_TEXT
+from workingset_mcp.index.rows import CJK_RUN
+from workingset_mcp.notes.dates import find_dates
+
+MOST_CONCEPTS = 64
+ALSO_WEIGHT = 0.8
+MOST_QUERY_CHARACTERS = 10_000
+
+_CJK_FUNCTION = frozenset(
+    "的了是在吗呢和与什么哪谁这那个多少如何怎はがをにのでとへもやかってしいなられるたすま를을가이은는에의로과와도"
+)
+LETTER = r"[^\W_]"  # of words as the index splits them (not CJK)
+_WORD = re.compile(f"{LETTER}+")
+_SPACE = re.compile(r"\s+")
+_OUTER = " \t\"“”„«»‹›「」『』（）()[]{}<>,;:!?¿¡…*~`|=^'’‘.。、，！？；：-–—/\\&_"
+_CLITIC = re.compile(r"['’](?:s|ll|re|ve|d|m)$", re.IGNORECASE)
+_ELISION = re.compile(r"^(?:[ldjmnstc]|qu)['’](?=\w{2})", re.IGNORECASE)
+_HANGUL = re.compile(r"[\uac00-\ud7af]+")
+_SYMBOLS = re.compile(r"[+#%$€@&]|^\.")
+_ACCENT = re.compile(  # Latin, as the tokenizer folds
+    r"[\u00c0-\u01df\u01e4-\u01ed\u01f0-\u01fb\u0200-\u024f\u0300-\u036f\u1e00-\u1eff]"
+)
+_NEGATION = re.compile(r"^(?:[a-z]{2,6}n|ca|wo)['’]t$", re.IGNORECASE)
+_QUOTED = re.compile(r'["“”„«»]([^"“”„«»]{2,200})["“”«»]')
+
+Kind = Literal["word", "phrase", "cjk", "date"]
+
+
+@dataclass(frozen=True, slots=True)
+class Concept:
+    """One thing a question asks for. `match` is a rendered term; `words` are what to look for."""
+
+    text: str  # as a person reads it
+    kind: Kind
+    match: str
+    words: tuple[str, ...]  # folded
+    literal: str = ""  # folded, with symbols the tokenizer drops (`c++`)
+    weight: float = 1.0
+    own: bool = True  # of the question itself, not of `also` or the glossary
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A question as concepts; `also` counts the ones a caller added; `named` says what else is searched."""
+
+    text: str
+    concepts: tuple[Concept, ...]
+    dates: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+    named: tuple[str, ...] = field(default=())
+    cjk_words: tuple[str, ...] = ()  # CJK stretches of the question that read as words
+
+
+def parse_query(
+    text: str, *, also: Sequence[str] = (), glossary: Mapping[str, Sequence[str]] | None = None,
+    also_weight: float = ALSO_WEIGHT, glossary_weight: float = 0.6,
+) -> Query:  # fmt: skip
+    """Concepts of a question, of the words a caller added, and of the glossary's."""
+    text = _clean(text)
+    found: dict[str, Concept] = {}
+    dates: list[str] = []
+    _collect(text, 1.0, found, dates)
+    own = len(found)
+    for other in list(dict.fromkeys(also))[:MOST_CONCEPTS]:
+        _collect(_clean(other), also_weight, found, dates)
+    named = []
+    lowered = f" {fold(text)} "
+    for key, others in (glossary or {}).items():
+        if re.search(rf"(?<!\w){re.escape(fold(key))}(?!\w)", lowered):
+            for other in others:
+                named.append(other)
+                _collect(_clean(other), glossary_weight, found, dates)
+    concepts = tuple(
+        concept if at < own else replace(concept, own=False)
+        for at, concept in enumerate(found.values())
+        if at < MOST_CONCEPTS
+    )
+    return Query(
+        text,
+        concepts,
+        tuple(dict.fromkeys(dates)),
+        tuple(also),
+        tuple(named),
+        tuple(dict.fromkeys(_cjk_words(text))),
+    )
+
+
+def fold(text: str) -> str:
+    """Text as it is compared: lower case, accents off."""
+    text = text.lower()
+    if text.isascii():
+        return text
+    text = text.replace("ς", "σ")
+    if not _ACCENT.search(text):
+        return text
+    return _ACCENT.sub(lambda found: _without_accent(found[0]), text)
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text as the index splits them (not CJK)."""
+    return _WORD.findall(text)
+
+
+def cjk_match(word: str) -> str:
+    """The MATCH term of a CJK word: its pairs of characters, one after the other."""
+    pairs = " ".join(word[at : at + 2] for at in range(len(word) - 1))
+    return f'cjk : "{pairs}"'
+
+
+@cache  # of some seven hundred letters
+def _without_accent(letter: str) -> str:
+    decomposed = unicodedata.normalize("NFD", letter)
+    return "".join(c for c in decomposed if not unicodedata.combining(c))
+
+
+def _clean(text: str) -> str:
+    text = text[:MOST_QUERY_CHARACTERS].encode("utf-8", "replace").decode("utf-8")
+    return unicodedata.normalize("NFC", _SPACE.sub(" ", text.replace("\0", " "))).strip()
+
+
+def _collect(text: str, weight: float, found: dict[str, Concept], dates: list[str]) -> None:
+    """Add the concepts of one text; stop words only when nothing else is left."""
+    rest = []
+    at = 0
+    for date in find_dates(text):
+        if date.value:
+            dates.append(date.value)
+            concept = _date_concept(text[date.start : date.end], date.value, weight)
+            found.setdefault(f"{concept.match} ", concept)
+            rest.append(text[at : date.start])
+            at = date.end
+    rest.append(text[at:])
+    text = " ".join(rest)
+    concepts = list(_concepts(text, weight, keep_stop_words=False))
+    if not concepts and not dates:
+        concepts = list(_concepts(text, weight, keep_stop_words=True))
+    for concept in concepts:
+        found.setdefault(f"{concept.match} {concept.literal}", concept)
+
+
+def _concepts(text: str, weight: float, *, keep_stop_words: bool) -> Iterator[Concept]:
+    for quoted in _QUOTED.findall(text):
+        words = words_of(fold(quoted))
+        if len(words) > 1 and not CJK_RUN.search(quoted):
+            yield _phrase(quoted.strip(), words, weight)
+    for token in text.split(" "):
+        if CJK_RUN.search(token):
+            yield from _cjk_concepts(token, weight, keep_stop_words=keep_stop_words)
+            token = CJK_RUN.sub(" ", token)
+        for part in token.split():
+            yield from _token_concepts(part, weight, keep_stop_words=keep_stop_words)
+
+
+def _token_concepts(token: str, weight: float, *, keep_stop_words: bool) -> Iterator[Concept]:
+    bare = token.strip(_OUTER)
+    literal = ""
+    if _SYMBOLS.search(token):  # `C++`, `.NET`: the symbols are part of the name
+        literal = fold(token.strip("\"“”'’(),;:!?[]{}").rstrip("."))
+    bare = _ELISION.sub("", _CLITIC.sub("", bare)) or bare
+    words = words_of(fold(bare))
+    if not words or (_NEGATION.match(bare) and not keep_stop_words):
+        return
+    if len(words) == 1:
+        if keep_stop_words or words[0] not in STOP_WORDS or literal not in ("", words[0]):
+            literal = literal if literal != words[0] else ""
+            yield Concept(literal or bare, "word", f'"{words[0]}"', (words[0],), literal, weight)
+        return
+    yield _phrase(bare, words[:12], weight)
+    for word in words[:12]:
+        if (len(word) > 2 or (len(word) == 2 and not word.isdecimal())) and word not in STOP_WORDS:
+            yield Concept(word, "word", f'"{word}"', (word,), "", weight)
+
+
+def _phrase(text: str, words: Sequence[str], weight: float) -> Concept:
+    return Concept(text, "phrase", f'"{" ".join(words)}"', tuple(words), "", weight)
+
+
+def _cjk_concepts(token: str, weight: float, *, keep_stop_words: bool) -> Iterator[Concept]:
+    runs = CJK_RUN.findall(token)
+    pairs = [run[at : at + 2] for run in runs for at in range(len(run) - 1)]
+    kept = [pair for pair in pairs if not _CJK_FUNCTION.intersection(pair)]
+    for pair in dict.fromkeys(kept or pairs):
+        yield Concept(pair, "cjk", cjk_match(pair), (pair,), "", weight)
+    for run in runs:
+        if len(run) == 1 and (keep_stop_words or run not in _CJK_FUNCTION):
+            yield Concept(run, "cjk", f'cjk : "{run}" *', (run,), "", weight)
+
+
+def _cjk_words(text: str) -> Iterator[str]:
+    """Runs of Hangul as they stand; runs of Han and Kana cut at their function characters."""
+    for run in CJK_RUN.findall(text):
+        if len(run) > 1 and _HANGUL.fullmatch(run):
+            yield run
+        elif len(run) > 1:
+            parts = "".join(" " if c in _CJK_FUNCTION else c for c in run).split()
+            yield from (part for part in parts if len(part) > 1)
+
+
+def _date_concept(text: str, value: str, weight: float) -> Concept:
+    token = f"d{value.replace('-', '')}"
+    written = words_of(fold(text))
+    spellings = [value.split("-"), *([written] if written and not CJK_RUN.search(text) else [])]
+    spelled = "".join(f' OR "{" ".join(words)}"' for words in spellings if len(words) > 1)
+    return Concept(value, "date", f'(dt : "{token}"{spelled})', tuple(written), "", weight)
+
+
+STOP_WORDS = frozenset(fold(_STOP_TEXT).split())

@@ -1,0 +1,250 @@
+"""Which sections answer a query, best first: hits by bm25 on weighted columns, re-ranked on the text.
+
+The constants stand on a plateau (measured on eleven public vaults): what moved no number is left
+out. Not here: which sections are looked at (`hits`), what is shown of one (`pack`).
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import NamedTuple
+
+from workingset_mcp.answers.search.hits import Filter, Weighed, find_hits, hits_of_rare, weigh
+from workingset_mcp.answers.search.near import nearest_words
+from workingset_mcp.answers.search.query import Concept, Query, cjk_match, fold, words_of
+from workingset_mcp.index import Snapshot, Stemmer
+from workingset_mcp.index.rows import CJK_RUN, NoteRow, SectionRow
+from workingset_mcp.notes.dates import date_words
+
+RERANKED = 60
+NEAR_CHARACTERS = 50
+SHORT_CHARACTERS = 60
+OWN_WORDS = 0.6  # what the typed words are worth beside those of `also`
+OWN_BESIDE_GLOSSARY = 0.9
+EXACT, EXACT_ALONE = 0.2, 1.0  # what the very word is worth beside one that only shares its stem
+WEAK_BELOW = 0.38
+MOST_ABSENT = 8  # words that are named as in no note, with what is near them
+_MOST_POSITIONS = 50
+_LETTERS = re.compile(rf"[^\W_{CJK_RUN.pattern[1:-2]}]+")  # as `_is_letter`
+
+Finder = Callable[[str, int], tuple[list[int], bool]]
+
+
+class Ranked(NamedTuple):
+    """A section in order, with its note and how much of the question it covers (by weight)."""
+
+    section: SectionRow
+    note: NoteRow
+    score: float
+    coverage: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """What a search found: sections best first, absent words, and whether it is weak."""
+
+    ranked: tuple[Ranked, ...]
+    weighed: tuple[Weighed, ...]
+    absent: tuple[tuple[str, tuple[str, ...]], ...]  # word -> nearest words that do occur
+    weak: bool
+    matched_notes: int
+
+
+def rank(query: Query, snapshot: Snapshot, stemmer: Stemmer, limits: Filter) -> Ranking:
+    """Rank the sections of the vault for a query, within its limits."""
+    within = limits.whole().within()
+    total = snapshot.section_count()
+    weighed = [weigh(c, total, snapshot, stemmer, within) for c in query.concepts]
+    present = [w for w in weighed if w.frequency]
+    missing = [
+        w.concept for w in weighed if not w.frequency and w.concept.kind == "word" and w.concept.own
+    ][:MOST_ABSENT]
+    absent: tuple[tuple[str, tuple[str, ...]], ...] = (
+        *((one.text, nearest_words(one.words[0], snapshot, stemmer, within)) for one in missing),
+        *((word, ()) for word in query.cjk_words if not snapshot.holds(cjk_match(word), within)),
+    )
+    if not present:
+        return Ranking((), tuple(weighed), absent, weak=False, matched_notes=0)
+    within = limits.within()
+    hits = find_hits(present, total, snapshot, within)
+    if not hits:
+        return Ranking((), tuple(weighed), absent, weak=False, matched_notes=0)
+    best = hits[0].score or 1.0
+    of_note: dict[int, float] = {}
+    for hit in hits:
+        of_note[hit.note_id] = max(of_note.get(hit.note_id, 0.0), hit.score / best)
+    hits = sorted(hits, key=lambda h: -(h.score / best + 0.35 * of_note[h.note_id]))
+    if len(hits) > RERANKED:
+        rare = hits_of_rare(present, snapshot, within)
+        hits = hits[:RERANKED] + [hit for hit in hits[RERANKED:] if hit.section_id in rare]
+    sections = snapshot.sections_by_id([hit.section_id for hit in hits])
+    notes = snapshot.notes_by_id({hit.note_id for hit in hits})
+    asked = _asked(query, present, stemmer)
+    ranked = []
+    for hit in hits:
+        base = hit.score / best + 0.35 * of_note[hit.note_id]
+        ranked.append(_rerank(base, sections[hit.section_id], notes[hit.note_id], asked))
+    ranked.sort(key=lambda r: (-r.score, r.note.path, r.section.first_line, r.section.ordinal))
+    return Ranking(tuple(ranked), tuple(weighed), absent, _is_weak(ranked, weighed), len(of_note))
+
+
+class _Asked(NamedTuple):
+    """A query as every section is compared with it."""
+
+    dates: tuple[str, ...]
+    concepts: tuple[tuple[Weighed, Finder], ...]
+    total: float  # weight of all concepts that occur
+    typed: float  # of those of the question itself
+    own_weight: float
+    exact_weight: float
+
+
+def _asked(query: Query, present: Sequence[Weighed], stemmer: Stemmer) -> _Asked:
+    return _Asked(
+        query.dates,
+        tuple((one, _finder(one, stemmer)) for one in present),
+        sum(w.idf for w in present),
+        sum(w.idf for w in present if w.concept.own),
+        OWN_BESIDE_GLOSSARY if query.named else OWN_WORDS,
+        EXACT if len(present) > 1 else EXACT_ALONE,
+    )
+
+
+def _rerank(base: float, section: SectionRow, note: NoteRow, asked: _Asked) -> Ranked:
+    body = fold(section.text[section.skip :])
+    names = fold(f"{note.title}\n{' '.join(section.headings)}\n{note.path}\n{note.names}\n")
+    text, body_at = names + body, len(names)
+    covered = exact = own = 0.0
+    places: list[tuple[float, list[int]]] = []
+    for one, find in asked.concepts:
+        positions, is_exact = find(text, body_at)
+        if positions:
+            covered += one.idf
+            own += one.idf * one.concept.own
+        elif one.concept.kind == "date":
+            if _is_dated(one.concept, note, section):
+                covered += one.idf
+            continue
+        places.append((one.idf, positions))
+        if is_exact:
+            exact += one.idf
+    total, typed = asked.total, asked.typed
+    dated = any(value in (note.date, section.date) for value in asked.dates)
+    score = (
+        base + 0.5 * covered / total + 0.25 * _nearness(places) + asked.exact_weight * exact / total
+        + (asked.own_weight * own / typed if 0 < typed < total else 0.0)
+        + 0.5 * dated - (0.3 if len(body) < SHORT_CHARACTERS else 0.0)
+    )  # fmt: skip
+    return Ranked(section, note, score, max(own / typed if typed else 0.0, covered / total))
+
+
+def _finder(one: Weighed, stemmer: Stemmer) -> Finder:
+    """What finds a concept in a folded text: its places, and whether its very word stands in the body."""
+    concept = one.concept
+    if whole := concept.literal or (concept.kind == "cjk" and concept.words[0]):
+        return partial(_find_whole, whole)
+    if len(concept.words) != 1:
+        return partial(_find_phrase, concept.words)
+    return partial(_find_word, concept.words[0], one.stems[0], stemmer)
+
+
+def _find_whole(whole: str, text: str, body_at: int) -> tuple[list[int], bool]:
+    found = list(_occurrences(text, whole))
+    return found, bool(found) and found[-1] >= body_at
+
+
+def _find_word(
+    word: str, stem: str, stemmer: Stemmer, text: str, body_at: int
+) -> tuple[list[int], bool]:
+    needle = stem[:-1] if stem.endswith("i") and len(stem) > 2 else stem
+    positions: list[int] = []
+    exact = False
+    if needle not in text:  # of most sections most words
+        return positions, exact
+    for place in starts_of_words(text, needle):
+        rest = _LETTERS.match(text, place + len(needle))
+        token = f"{needle}{rest[0]}" if rest else needle
+        if token == word:
+            exact = exact or place >= body_at
+        elif token != stem and stemmer.stem(token) != stem:
+            continue
+        positions.append(place)
+    return positions, exact
+
+
+def _find_phrase(words: Sequence[str], text: str, body_at: int) -> tuple[list[int], bool]:
+    positions: list[int] = []
+    for place in starts_of_words(text, words[0] if words else ""):
+        span = text[place : place + 3 * sum(map(len, words)) + 20]
+        if tuple(words_of(span)[: len(words)]) == words:
+            positions.append(place)
+    return positions, bool(positions) and positions[-1] >= body_at
+
+
+def _is_letter(character: str) -> bool:
+    """Whether a character belongs to a word of letters; CJK text ends one."""
+    return character.isalnum() and not CJK_RUN.match(character)
+
+
+def starts_of_words(text: str, needle: str) -> Iterator[int]:
+    """Where words begin with the needle in a folded text."""
+    for place in _occurrences(text, needle):
+        if not place or not _is_letter(text[place - 1]):
+            yield place
+
+
+def begins_a_word(text: str, needle: str) -> bool:
+    """Whether a word of a folded text begins with the needle."""
+    place = text.find(needle)
+    while place > 0 and _is_letter(text[place - 1]):
+        place = text.find(needle, place + len(needle))
+    return place >= 0
+
+
+def _occurrences(text: str, needle: str) -> Iterator[int]:
+    if not needle:
+        return
+    place = text.find(needle)
+    for _ in range(_MOST_POSITIONS):
+        if place < 0:
+            return
+        yield place
+        place = text.find(needle, place + len(needle))
+
+
+def _nearness(places: Sequence[tuple[float, list[int]]]) -> float:
+    """Share of neighbouring concept pairs that stand close together somewhere."""
+    together = possible = 0.0
+    for (idf, first), (next_idf, second) in pairwise(places):
+        weight = min(idf, next_idf)
+        possible += weight
+        if first and second and _close(first, second):
+            together += weight
+    return together / possible if possible else 0.0
+
+
+def _close(first: list[int], second: list[int]) -> bool:
+    at = 0
+    for place in first:
+        while at < len(second) and second[at] < place - NEAR_CHARACTERS:
+            at += 1
+        if at < len(second) and abs(second[at] - place) <= NEAR_CHARACTERS:
+            return True
+    return False
+
+
+def _is_dated(concept: Concept, note: NoteRow, section: SectionRow) -> bool:
+    token = f"d{concept.text.replace('-', '')}"
+    return any(token in date_words(value).split() for value in (note.date, section.date) if value)
+
+
+def _is_weak(ranked: Sequence[Ranked], weighed: Sequence[Weighed]) -> bool:
+    """Whether even the best section covers little of the question's own words."""
+    total = sum(w.idf for w in weighed)
+    absent = sum(w.idf for w in weighed if not w.frequency) / total
+    best = ranked[0]
+    covered = best.coverage * (1 - absent)
+    lead = best.score - ranked[min(9, len(ranked) - 1)].score
+    return covered + 0.3 * lead - 0.5 * absent < WEAK_BELOW

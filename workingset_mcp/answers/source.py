@@ -1,0 +1,115 @@
+"""Opening a note: the asked lines or section, as much as fits, and the call for the rest. Pure.
+
+Joining the shown parts gives the file. A line longer than the budget is shown in pieces, named
+`line@character`.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from workingset_mcp.answers.answer import fenced
+from workingset_mcp.answers.budget import cut_to_tokens, take_lines
+from workingset_mcp.errors import ArgumentError, NoteNotFound
+from workingset_mcp.notes.lines import folded, without_link_targets
+from workingset_mcp.notes.markdown import outline_of
+
+_LINES = re.compile(r"^\s*(\d{1,9})(?:@(\d{1,12}))?\s*(?:[-–:]\s*(\d{1,9})?\s*)?$")
+_RANGES = re.compile(r"^\s*\d{1,9}(?:-\d{1,9})?(?:,\d{1,9}(?:-\d{1,9})?)+\s*$")
+_FENCE_TOKENS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """What to show of a note: lines from 1, and a character of the first to begin at (from 0)."""
+
+    first_line: int
+    last_line: int
+    character: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A part of a note as printed; `next_lines` continues it, empty at the end."""
+
+    body: str
+    lines: str
+    next_lines: str
+
+
+def span_of(asked: str | None, line_count: int) -> Span:
+    """The span that `12-40`, `12`, `12-` or `12@3000` names. Raises ArgumentError."""
+    if asked is None:
+        return Span(1, line_count)
+    if _RANGES.match(asked):  # as a brief names the lines of a quote: shown from first to last
+        numbers = [int(number) for number in re.findall(r"\d+", asked)]
+        asked = f"{min(numbers)}-{max(numbers)}"
+    matched = _LINES.match(asked)
+    if not matched:
+        raise ArgumentError(f"lines={asked[:40]!r} names no lines.", 'Write them as "12-40".')
+    first = int(matched[1])
+    character = int(matched[2]) if matched[2] else 0
+    single = not character and "-" not in asked and "–" not in asked and ":" not in asked
+    last = int(matched[3]) if matched[3] else first if single else line_count
+    if first < 1 or last < first or first > max(line_count, 1):
+        raise ArgumentError(
+            f"lines={asked!r} is outside the note.", f"It has lines 1-{line_count}."
+        )
+    return Span(first, min(last, line_count), character)
+
+
+def section_span(text: str, heading: str, path: str) -> Span:
+    """The section under a heading, found by its text. Raises NoteNotFound with the outline."""
+    outline = outline_of(text)
+    wanted = folded(heading.lstrip("# ").split("›")[-1])
+    marks = outline.marks
+    found = next((at for at, m in enumerate(marks) if folded(m.text) == wanted), None)
+    if found is None:
+        found = next(
+            (at for at, m in enumerate(marks) if wanted and wanted in folded(m.text)), None
+        )
+    if found is None:
+        listed = "; ".join(
+            f"{m.line}: {without_link_targets(m.text)[:60]}" for m in outline.headings[:40]
+        )
+        raise NoteNotFound(
+            f"{path} has no heading {heading[:60]!r}.",
+            f"Its headings: {listed}." if listed else "It has no headings; open it by lines.",
+        )
+    mark = marks[found]
+    ends = (m.line - 1 for m in marks[found + 1 :] if m.level <= mark.level)
+    return Span(mark.line, next(ends, len(outline.lines)))
+
+
+def show(lines: Sequence[str], span: Span, room_tokens: int) -> Shown:
+    """The first whole lines of a span that fit into `room_tokens`, in a fence."""
+    if not lines:
+        return Shown("(the note is empty)\n", "0", "")
+    asked = list(lines[span.first_line - 1 : span.last_line])
+    if span.character and asked:
+        asked[0] = asked[0][span.character :]
+    room = max(room_tokens - _FENCE_TOKENS, 1)
+    kept = take_lines(asked, room)
+    if kept == 0:
+        return _piece(asked[0], span, len(lines), room)
+    last = span.first_line + kept - 1
+    text = "".join(asked[:kept])
+    rest = f"{last + 1}-{span.last_line}" if last < span.last_line else ""
+    first = f"{span.first_line}@{span.character}" if span.character else str(span.first_line)
+    return Shown(_block(text), f"{first}-{last} of {len(lines)}", rest)
+
+
+def _piece(line: str, span: Span, line_count: int, room: int) -> Shown:
+    """A beginning of a line that is longer than the room."""
+    characters = max(1, cut_to_tokens(line, room))
+    start, end = span.character, span.character + characters
+    rest = f"{span.first_line}@{end}-{span.last_line}"
+    if characters >= len(line):
+        rest = f"{span.first_line + 1}-{span.last_line}" if span.first_line < span.last_line else ""
+    lines = f"{span.first_line}@{start} of {line_count} (characters {start}-{end} of the line)"
+    return Shown(_block(line[:characters]), lines, rest)
+
+
+def _block(text: str) -> str:
+    added = "" if text.endswith(("\n", "\r")) else "(no line end behind the last line)\n"
+    return f"{fenced(text)}\n{added}"

@@ -1,0 +1,1 @@
+"""The command line: commands for people and scripts, hooks, the linter."""

@@ -1,0 +1,80 @@
+"""What the rules look at: a branch with its notes, read once."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from workingset_mcp.answers.brief import Materials
+from workingset_mcp.index.rows import ItemRow, NoteRow
+from workingset_mcp.notes.markdown import outline_of
+from workingset_mcp.notes.outline import Outline
+from workingset_mcp.workspace.facade import Workspace
+
+_EMPHASIS = re.compile(r"[*`~]|(?<!\w)_+|_+(?!\w)")
+
+
+class Finding(NamedTuple):
+    """One thing a rule found. `fix` says what to do."""
+
+    path: str
+    line: int  # 0: the whole note
+    message: str
+    fix: str
+    code: str = ""
+    severity: str = ""
+
+
+@dataclass
+class Reading:
+    """A branch as the rules see it. `name` is empty for what holds for the whole vault."""
+
+    workspace: Workspace
+    name: str
+    materials: Materials
+    first: bool  # the first branch: rules over the whole vault look now
+
+    @property
+    def notes(self) -> Sequence[NoteRow]:
+        """The branch's notes, its override among them."""
+        return self.materials.branch.notes
+
+    @cached_property
+    def items(self) -> list[ItemRow]:
+        """What the lines of its notes say; templates, overrides and briefs say nothing."""
+        return [
+            row
+            for row in self.materials.branch.items
+            if row.note.kind == "note" and not row.note.template
+        ]
+
+    def day_of_item(self, row: ItemRow) -> str:
+        """The day of an item: its own, else that of its note."""
+        return row.item.date or row.note.date
+
+    @cached_property
+    def outlines(self) -> dict[str, Outline]:
+        """The structure of every note, by path."""
+        with self.workspace.index.snapshot() as snapshot:
+            return {note.path: outline_of(snapshot.text(note.id)) for note in self.notes}
+
+    @cached_property
+    def own_override(self) -> tuple[NoteRow, str] | None:
+        """The override in the branch folder itself, and its text."""
+        found = next((note for note in self.notes if note.kind == "override"), None)
+        if found is None:
+            return None
+        with self.workspace.index.snapshot() as snapshot:
+            return found, snapshot.text(found.id)
+
+
+def read_branches(workspace: Workspace) -> Iterator[Reading]:
+    """Every branch in turn; of a vault without notes its root."""
+    for number, name in enumerate(workspace.branches() or ["."]):
+        yield Reading(workspace, name, workspace.materials(name), number == 0)
+
+
+def said(text: str) -> str:
+    """What a line says: without case, emphasis, and more blanks than one."""
+    return " ".join(_EMPHASIS.sub("", text).casefold().split())

@@ -1,0 +1,196 @@
+"""The answers agents get, for people and scripts: the same text."""
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import click
+
+from workingset_mcp.cli.commands.shared import (
+    json_option,
+    opened,
+    print_answer,
+    progress,
+    vault_options,
+    writing,
+)
+from workingset_mcp.errors import VaultError
+from workingset_mcp.notes.note import BRIEF_KIND
+from workingset_mcp.vault.files import write_atomically
+from workingset_mcp.workspace.facade import Workspace, brief_text
+
+
+@click.command()
+@vault_options
+@click.argument("branch", required=False)
+@click.option("--all", "every", is_flag=True, help="The briefs of all branches.")
+@click.option("--budget", type=int, help="Most tokens (default 8000).")
+@click.option("--max-bytes", type=int, help="Most bytes, for hooks and clients that count bytes.")
+@click.option("--write", is_flag=True, help="Write BRANCH/brief.md, only where its text changed.")
+@click.option("--out", type=click.Path(path_type=Path), help="Write the brief to this file.")
+@json_option
+def brief(
+    vault: Path | None,
+    index_dir: str | None,
+    branch: str | None,
+    every: bool,
+    budget: int | None,
+    max_bytes: int | None,
+    write: bool,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Print the brief of BRANCH, or the overview of the vault."""
+    if (write or out) and not (branch or every):
+        raise click.UsageError("Say which brief to write: BRANCH, or --all.")
+    if branch and every:
+        raise click.UsageError("Give BRANCH or --all, not both.")
+    if write and out:
+        raise click.UsageError("Give --write or --out, not both.")
+    with opened(vault, index_dir, max_answer_bytes=max_bytes) as workspace:
+        if write or out:
+            names = workspace.branches() if every else [workspace.branch_named(branch or "")]
+            written = (
+                _written_to(workspace, names, budget, out)
+                if out
+                else _written_beside_notes(workspace, names, budget)
+            )
+            text = "".join(f"{path}\n" for path in written) or "nothing changed\n"
+            print_answer("brief", text, as_json=as_json, written=written)
+            return
+        answers = [
+            workspace.brief(name, budget) for name in (workspace.branches() if every else [branch])
+        ]
+    bodies = []
+    for answer in answers:
+        for line in answer.split("\n")[1:]:
+            if not line.startswith("warning: "):
+                break
+            click.echo(line, err=True)
+        bodies.append(brief_text(answer))
+    headers = [answer.partition("\n")[0] for answer in answers]
+    print_answer("brief", "\n".join(bodies), as_json=as_json, headers=headers)
+
+
+def _written_to(workspace: Workspace, names: list[str], budget: int | None, out: Path) -> list[str]:
+    """Write the briefs into one file, where its text differs."""
+    text = "\n".join(brief_text(workspace.brief(name, budget)) for name in names)
+    with suppress(OSError, UnicodeDecodeError):
+        if out.read_bytes().decode("utf-8") == text:
+            return []
+    with writing(out):
+        write_atomically(out, text)
+    return [out.name]
+
+
+def _written_beside_notes(workspace: Workspace, names: list[str], budget: int | None) -> list[str]:
+    """Write `brief.md` of each branch; which changed. A person's own file is left as it is."""
+    written = []
+    with progress("writing briefs", len(names)) as advance:
+        for name in names:
+            file = workspace.vault.root / name / "brief.md"
+            path = file.relative_to(workspace.vault.root).as_posix()
+            if _is_a_persons(file) and len(names) == 1:
+                raise VaultError(
+                    f"{path} was not written by this command: it is left as it is.",
+                    "Rename it, or give --out FILE.",
+                )
+            if _is_a_persons(file):
+                click.echo(f"note: {path} was not written by this command: left as it is", err=True)
+            else:
+                with writing(file):
+                    changed = workspace.write_brief(name, budget)[1]
+                if changed:
+                    written.append(path)
+            advance()
+    return written
+
+
+def _is_a_persons(file: Path) -> bool:
+    """Whether a `brief.md` stands there that carries no mark of ours."""
+    try:
+        return f"kind: {BRIEF_KIND}".encode() not in file.read_bytes()[:2_000]
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+
+
+@click.command()
+@vault_options
+@click.argument("query")
+@click.option("--also", multiple=True, help="Another word a note might use (may be repeated).")
+@click.option("--branch", help="Only this branch.")
+@click.option("--boost", help="A branch whose passages weigh 1.5 times as much.")
+@click.option("--top", type=click.IntRange(min=1), help="Most sections that passages come from.")
+@click.option("--since", help="Only notes dated from this day on.")
+@click.option("--until", help="Only notes dated up to this day.")
+@click.option("--budget", type=int, help="Most tokens (default 2000).")
+@json_option
+def search(
+    vault: Path | None, index_dir: str | None, query: str, as_json: bool, **asked: Any
+) -> None:
+    """Find passages for QUERY."""
+    with opened(vault, index_dir) as workspace:
+        text = workspace.search(query, **asked)
+    print_answer(
+        "search", text, as_json=as_json, found=" · nothing found · " not in text.partition("\n")[0]
+    )
+
+
+@click.command(name="open")
+@vault_options
+@click.argument("path")
+@click.option("--lines", help='Lines to show, as "12-40".')
+@click.option("--heading", help="Section to show, by its heading.")
+@click.option("--budget", type=int, help="Most tokens (default 6000).")
+@json_option
+def open_(
+    vault: Path | None, index_dir: str | None, path: str, lines: str | None, heading: str | None,
+    budget: int | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Print the note at PATH word for word."""
+    with opened(vault, index_dir, build=False) as workspace:
+        text = workspace.open(path, lines=lines, heading=heading, budget=budget)
+    print_answer("open", text, as_json=as_json)
+
+
+@click.command()
+@vault_options
+@click.argument("branch", required=False)
+@click.option("--query", help="Only sections that hold all these words.")
+@click.option("--since", help="Only what is dated from this day on (or: undated).")
+@click.option("--until", help="Only what is dated up to this day.")
+@click.option("--as-of", help="The state at that day.")
+@click.option("--cursor", help="Where the next page begins, from the page before.")
+@click.option("--budget", type=int, help="Most tokens a page (default 20000).")
+@json_option
+def full(vault: Path | None, index_dir: str | None, as_json: bool, **asked: Any) -> None:
+    """Print every note of BRANCH in date order, in pages."""
+    with opened(vault, index_dir) as workspace:
+        text = workspace.full(asked.pop("branch"), **asked)
+    print_answer("full", text, as_json=as_json, found="\nNothing there." not in text)
+
+
+@click.command()
+@vault_options
+@click.option(
+    "--kind", default="open", help="open, done, decision, owner, note, … (default: open)."
+)
+@click.option("--branch", help="Only this branch.")
+@click.option("--owner", help="Only of this owner.")
+@click.option("--text", help="Only lines with this text.")
+@click.option("--since", help="Only notes dated from this day on.")
+@click.option("--until", help="Only notes dated up to this day.")
+@click.option("--due-before", help="Only what is due before this day.")
+@click.option("--group-by", help="branch, folder, owner, kind, year, month or path.")
+@click.option("--budget", type=int, help="Most tokens (default 3000).")
+@json_option
+def items(vault: Path | None, index_dir: str | None, as_json: bool, **asked: Any) -> None:
+    """Count and list items, exactly."""
+    with opened(vault, index_dir) as workspace:
+        text = workspace.items(asked.pop("kind"), **asked)
+    print_answer("items", text, as_json=as_json, found="\nNone. Counted over" not in text)
+
+
+COMMANDS = (brief, search, open_, full, items)

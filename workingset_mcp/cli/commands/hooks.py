@@ -1,0 +1,167 @@
+"""Hooks: context for a client's session, whatever the client says and whatever fails.
+
+A session waits for these, so this module imports only what they need. Not here: what is injected
+(`hook`), what a client means (`asked`).
+"""
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import Any, NoReturn
+
+import click
+
+from workingset_mcp.cli import hook as hooks
+from workingset_mcp.cli.commands import asked
+from workingset_mcp.cli.commands.shared import vault_options
+from workingset_mcp.errors import OverrideTooLarge
+from workingset_mcp.settings import load_settings, settings_home
+from workingset_mcp.vault.folder import Vault
+from workingset_mcp.workspace.opened import Opened
+
+MOST_PAYLOAD_BYTES = 32_000_000
+SILENCE_SECONDS = 1.0  # after this long a client has said what it says
+
+
+class _Hooks(click.Group):
+    """Never stops a session: what fails is one line on stderr, and the exit code is 0.
+
+    It is 1 for an override over its cap and for a wrong call, never 2, by which a hook blocks.
+    """
+
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        try:
+            return super().make_context(*args, **extra)
+        except click.ClickException as error:
+            _fail(error.format_message())
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except OverrideTooLarge as error:
+            _fail(str(error))
+        except click.ClickException as error:
+            _fail(error.format_message())
+        except click.exceptions.Exit:
+            raise  # `--help`
+        except Exception as error:  # noqa: BLE001  # a hook must not stop the session it serves
+            click.echo(f"workingset hook: {' '.join(str(error).split())}", err=True)
+
+
+def _fail(message: str) -> NoReturn:
+    """End with one line on stderr and exit code 1."""
+    click.echo(f"Error: {' '.join(message.split())}", err=True)
+    raise click.exceptions.Exit(1)
+
+
+@click.group(cls=_Hooks, no_args_is_help=False)
+def hook() -> None:
+    """Inject context into a client's session (used by the client's hooks)."""
+
+
+def _hook_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    command = click.option("--branch", help="The branch (default: that of the client's folder).")(
+        command
+    )
+    clients = click.Choice(list(hooks.CLIENTS))
+    return click.option("--client", type=clients, default="claude")(command)
+
+
+@hook.command(name="session-start")
+@vault_options
+@_hook_options
+@click.option(
+    "--max-bytes", type=int, default=hooks.DEFAULT_MAX_BYTES, help="Most bytes of the output."
+)
+@click.option("--full", is_flag=True, help="The whole branch, whatever its size.")
+def session_start(
+    vault: Path | None,
+    index_dir: str | None,
+    client: str,
+    branch: str | None,
+    max_bytes: int,
+    full: bool,
+) -> None:
+    """Print context for a session that starts, resumes or was compacted."""
+
+    def printed(workspace: Opened, name: str | None) -> str:
+        if full and name:
+            return f"{hooks.CLIENTS[client](hooks.full_text(workspace, name))}\n"
+        return hooks.session_start(workspace, name, max_bytes, client)
+
+    _run_hook(vault, index_dir, branch, printed, whole=full)
+
+
+@hook.command(name="pre-compact")
+@vault_options
+@_hook_options
+def pre_compact(vault: Path | None, index_dir: str | None, client: str, branch: str | None) -> None:
+    """Print what a compaction should keep, for the one client that reads it."""
+
+    def printed(workspace: Opened, name: str | None) -> str:
+        return "".join(f"{line}\n" for line in hooks.keep_lines(workspace, name))
+
+    if client == "claude":
+        _run_hook(vault, index_dir, branch, printed)
+
+
+def _run_hook(
+    vault: Path | None,
+    index_dir: str | None,
+    branch: str | None,
+    printed: Callable[[Opened, str | None], str],
+    *,
+    whole: bool = False,
+) -> None:
+    """Open what the client means, and print."""
+    payload = asked.read_payload(_standard_input())
+    root = vault or settings_home(Path(payload.cwd) if payload.cwd else Path.cwd())
+    settings = load_settings(root, {"index_dir": index_dir})
+    name = asked.branch_for(Vault(root, settings), branch, payload)
+    workspace = asked.opened_for_hook(root, settings, name, whole=whole)
+    try:
+        click.echo(printed(workspace, name), nl=False)
+    finally:
+        workspace.close()
+
+
+def _standard_input() -> bytes:
+    """What the client sends; nothing where it gave no standard input, or a person types.
+
+    It ends with a whole JSON value, or in silence: some clients never close the pipe.
+    """
+    if sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
+        return b""
+    try:
+        descriptor = sys.stdin.fileno()
+    except OSError:  # no pipe: everything is there already
+        return sys.stdin.buffer.read(MOST_PAYLOAD_BYTES)
+    pieces: SimpleQueue[bytes] = SimpleQueue()
+    Thread(target=_pass_on, args=(descriptor, pieces), daemon=True).start()
+    said = bytearray()
+    while len(said) < MOST_PAYLOAD_BYTES:
+        try:
+            piece = pieces.get(timeout=SILENCE_SECONDS)
+        except Empty:
+            break
+        said += piece
+        if not piece or asked.is_whole(said):
+            break
+    return bytes(said)
+
+
+def _pass_on(descriptor: int, pieces: "SimpleQueue[bytes]") -> None:
+    """Read until the end, which is an empty piece. Not through a buffer, whose lock outlives us."""
+    piece = b"-"
+    while piece:
+        try:
+            piece = os.read(descriptor, 1 << 20)
+        except OSError:
+            piece = b""
+        pieces.put(piece)
+
+
+COMMANDS = (hook,)

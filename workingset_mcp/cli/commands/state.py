@@ -1,0 +1,52 @@
+"""What `status` says: the facts of a workspace, and the date order that a vault suggests.
+
+Only looks: nothing is indexed by asking. Not here: how it is printed (`upkeep`).
+"""
+
+import re
+from collections import Counter
+from typing import Any
+
+from workingset_mcp.workspace.facade import Workspace
+
+_NUMBERS = re.compile(r"(?<![\d/-])(\d{1,2})([/-])(\d{1,2})\2(?:\d{4}|\d{2})(?![\d/-])")
+
+
+def facts_of(workspace: Workspace) -> dict[str, Any]:
+    """The facts of a workspace, with the date order that its headings suggest."""
+    facts = workspace.status()
+    order = _date_order(workspace)
+    if order:
+        facts["date_order"] = order
+    return facts
+
+
+def _date_order(workspace: Workspace) -> str:
+    """What the dates that read only one way suggest for those that read two ways."""
+    if workspace.settings.date_order:
+        return f"{workspace.settings.date_order} (set)"
+    with workspace.index.snapshot() as snapshot:
+        headings = snapshot.select(
+            "SELECT heading FROM status UNION ALL SELECT title FROM note WHERE kind != 'brief'"
+        )
+    votes = Counter(
+        _reading(int(found[1]), int(found[3]))
+        for (heading,) in headings
+        for found in _NUMBERS.finditer(heading)
+    )
+    if not votes["two ways"]:
+        return ""
+    waiting = f"{votes['two ways']} of the dates in headings read two ways"
+    if votes["dmy"] == votes["mdy"]:
+        return f"{waiting}; set date_order to dmy or mdy"
+    order, other = ("dmy", "mdy") if votes["dmy"] > votes["mdy"] else ("mdy", "dmy")
+    seen = f"{votes[order]} read only {order}, {votes[other]} only {other}"
+    return f'{waiting}; {seen}: set date_order = "{order}"'
+
+
+def _reading(first: int, second: int) -> str:
+    if first == second or not (0 < first < 32 and 0 < second < 32):
+        return "either"
+    if first > 12:
+        return "dmy"
+    return "mdy" if second > 12 else "two ways"

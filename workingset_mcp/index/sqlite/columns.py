@@ -1,0 +1,58 @@
+"""What is selected of each table, and the row that is made of it. Not here: which rows (`snapshot`)."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from workingset_mcp.index.rows import (
+    ITEM_FORMS,
+    ITEM_KINDS,
+    ItemRow,
+    NoteRow,
+    SectionRow,
+    headings_of,
+)
+from workingset_mcp.notes.lines import Item
+from workingset_mcp.notes.note import Remark, Unit
+
+NOTE = (
+    "n.id, n.path, n.branch, n.title, n.date, n.date_source, n.kind, n.template, n.line_count,"
+    " n.tokens, n.size, n.digest, n.units, n.remarks, n.aliases || char(10) || n.tags"
+)
+NOTE_ALONE = NOTE.replace("n.units, n.remarks", "'[]', '[]'")
+SECTION = "s.*, n.title"
+ITEM = "i.note_id, i.line, i.kind, i.text, i.form, i.state, i.owners, i.due, i.date"
+_made = tuple.__new__  # twice as fast as calling the class
+
+
+def marks(values: Sequence[object]) -> str:
+    """As many marks for parameters as there are values."""
+    return ", ".join("?" * len(values))
+
+
+def note_rows(rows: Sequence[Sequence[Any]]) -> list[NoteRow]:
+    """Notes, of `NOTE`."""
+    all_units = json.loads(f"[{','.join(row[12] for row in rows)}]")  # many at once are fast
+    return [
+        NoteRow(
+            row[0], row[1], row[2], row[3], row[4], row[5], row[6], bool(row[7]), row[8], row[9], row[10], row[11],
+            tuple([Unit(*unit) for unit in units]),
+            tuple([Remark(*remark) for remark in json.loads(row[13])]) if row[13] != "[]" else (),
+            row[14],
+        )
+        for row, units in zip(rows, all_units, strict=True)
+    ]  # fmt: skip
+
+
+def section_row(row: Sequence[Any]) -> SectionRow:
+    """A section, of `SECTION`."""
+    headings, opens = headings_of(row[7], row[11]), bool(row[6])
+    return _made(SectionRow, (*row[:6], headings, *row[8:11], opens))
+
+
+def item_row(row: Sequence[Any], note: NoteRow) -> ItemRow:
+    """An item of a note, of `ITEM`."""
+    _, line, kind, text, form, state, owned, due, date = row
+    owners = tuple(owned.split("\n")) if owned else ()
+    item = (line, ITEM_KINDS[kind], text, ITEM_FORMS[form], state, owners, due, date)
+    return _made(ItemRow, (note, _made(Item, item)))

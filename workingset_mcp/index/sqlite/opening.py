@@ -1,0 +1,107 @@
+"""Opening a database file: how a connection is set up, its tables made, what is checked, who builds.
+
+Not here: what is done with a file that does not pass (`sqlite`).
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from workingset_mcp.index.sqlite.failures import is_busy
+from workingset_mcp.index.sqlite.location import SCHEMA, SCHEMA_VERSION
+from workingset_mcp.index.sqlite.writing import merge_as_written
+
+BUSY_SECONDS = 30.0
+_WRITER_CACHE_KILOBYTES = 16_000
+_READER_CACHE_KILOBYTES = 4_000  # one a call under way; the system keeps the file's pages anyway
+
+
+def connected(file: Path | None, *, writes: bool = False) -> sqlite3.Connection:
+    """A connection to a file, or to a new database in memory, for any thread. Raises sqlite3.Error.
+
+    The file is never mapped into memory: it may be cut while it is read, and a process that touches a
+    page that is gone is ended by the system.
+    """
+    connection = sqlite3.connect(
+        str(file or ":memory:"),
+        timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False,
+    )  # fmt: skip
+    if file is not None:
+        connection.execute("PRAGMA page_size = 8192")  # of a new file: half as much stays empty
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # `settle` gives free pages back
+        connection.execute("PRAGMA journal_mode = WAL")
+        with suppress(OSError):
+            file.chmod(0o600)
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute("PRAGMA temp_store = MEMORY")
+    kilobytes = _WRITER_CACHE_KILOBYTES if writes else _READER_CACHE_KILOBYTES
+    connection.execute(f"PRAGMA cache_size = -{kilobytes}")
+    return connection
+
+
+def ensure_schema(connection: sqlite3.Connection) -> None:
+    """Make the tables of an empty database. Raises sqlite3.Error."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        if not tables:
+            for statement in SCHEMA.split(";\n"):
+                if statement.strip():
+                    connection.execute(statement)
+            connection.execute("INSERT INTO meta VALUES ('schema', ?)", (SCHEMA_VERSION,))
+            merge_as_written(connection, on=False)
+        connection.execute("COMMIT")
+    except BaseException:
+        with suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise
+
+
+def check(connection: sqlite3.Connection, file: Path | None) -> None:
+    """Raise sqlite3.DatabaseError when a file is cut, of another schema, or its parts disagree."""
+    page_bytes = connection.execute("PRAGMA page_size").fetchone()[0]
+    if file is not None and file.stat().st_size % page_bytes:
+        raise sqlite3.DatabaseError("cut within a page")
+    connection.execute("BEGIN")
+    try:
+        _check_parts(connection)
+    finally:
+        with suppress(sqlite3.Error):
+            connection.execute("COMMIT")
+
+
+@contextmanager
+def build_turn(place: Path | None, wait_seconds: float) -> Iterator[bool]:
+    """Hold the lock at a place; False when another process holds it.
+
+    It is a lock on a database of its own, and ends with its holder, however that ends. Where there can
+    be no such file, everyone has a turn: building twice is slow, and not wrong.
+    """
+    lock = None
+    try:
+        if place is not None:
+            lock = sqlite3.connect(place, timeout=wait_seconds, isolation_level=None)
+            with suppress(OSError):
+                place.chmod(0o600)
+            lock.execute("BEGIN EXCLUSIVE")
+        mine = True
+    except sqlite3.Error as error:
+        mine = not is_busy(error)
+    try:
+        yield mine
+    finally:
+        if lock is not None:
+            lock.close()
+
+
+def _check_parts(connection: sqlite3.Connection) -> None:
+    found = connection.execute("SELECT value FROM meta WHERE key = 'schema'").fetchone()
+    if not found or found[0] != SCHEMA_VERSION:
+        raise sqlite3.DatabaseError("another schema")
+    sections = connection.execute("SELECT count(*) FROM section").fetchone()[0]
+    searchable = connection.execute("SELECT count(*) FROM fts_docsize").fetchone()[0]
+    if sections != searchable:
+        raise sqlite3.DatabaseError("sections and searchable rows differ")
+    connection.execute("SELECT 1 FROM fts WHERE fts MATCH 'a' LIMIT 1").fetchone()
+    connection.execute("SELECT count(*) FROM note").fetchone()

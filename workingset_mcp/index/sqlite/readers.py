@@ -1,0 +1,46 @@
+"""Connections that read one database, each lent to one snapshot at a time.
+
+Not here: whether the file is still the one that was opened (`sqlite`), what is read (`snapshot`).
+"""
+
+import queue
+import sqlite3
+from pathlib import Path
+
+from workingset_mcp.index.sqlite.opening import connected
+
+
+class Readers:
+    """Connections to one file. Once closed it keeps none: what is given back then is closed."""
+
+    def __init__(self, file: Path | None) -> None:
+        self._file = file
+        self._idle: queue.LifoQueue[sqlite3.Connection] = queue.LifoQueue()
+        self._closed = False
+
+    def borrow(self) -> sqlite3.Connection:
+        """A connection that nobody else uses. Raises sqlite3.Error."""
+        try:
+            return self._idle.get_nowait()
+        except queue.Empty:
+            connection = connected(self._file)
+            connection.execute("PRAGMA query_only = ON")
+            return connection
+
+    def give_back(self, connection: sqlite3.Connection) -> None:
+        """Keep it for the next who asks."""
+        self._idle.put(connection)
+        if self._closed:
+            self._close_idle()
+
+    def close(self) -> None:
+        """Close every idle connection now, those in use when they come back."""
+        self._closed = True
+        self._close_idle()
+
+    def _close_idle(self) -> None:
+        while True:
+            try:
+                self._idle.get_nowait().close()
+            except queue.Empty:
+                return

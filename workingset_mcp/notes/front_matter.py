@@ -1,0 +1,203 @@
+"""The YAML block at the top of a note: read whatever is readable, remark the rest; write one.
+
+Only a few fields matter here (title, aliases, tags, dates, kind); they come back as plain text.
+A block that YAML refuses still gives its simple `key: value` lines. Not here: where the block ends
+(`markdown`).
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any
+
+from workingset_mcp.notes.dates import iso_day
+
+MOST_BLOCK_CHARACTERS = 65_536
+MOST_ALIASES = 20
+DATE_FIELDS = ("date", "created", "created_at", "updated", "updated_at", "modified", "published")
+
+_ALIAS = re.compile(r"(?:^|[\s,\[:{])\*[\w-]+")
+_SIMPLE_LINE = re.compile(r"^([A-Za-z_][\w-]{0,40}):[ \t]+(\S.*)$")
+_TOP_KEY = re.compile(r"^([A-Za-z_][\w-]*):(?:\s|$)", re.MULTILINE)
+_DEPTH = re.compile(r"[\[{]{40}|^ {200}", re.MULTILINE)
+# What PyYAML raises on hostile values (`!!int ''`, `!!bool maybe`, `!!timestamp soon`) besides its own.
+_REFUSALS = (
+    ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError,
+)  # fmt: skip
+_MOST_DIGITS = 10**18
+# What most blocks are made of: lines that mean to YAML what they say, read at a tenth of its time.
+_WORDS = r"(?:[A-Za-z]|(?!0x)[0-9](?=[\w /.-]*[A-Za-z]{2}))[\w /.-]*"
+_EASY_LINE = re.compile(
+    rf"([A-Za-z_][\w-]{{0,40}}):(?: +(?:(?P<day>[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})|(?P<words>{_WORDS})"
+    rf'|"(?P<quoted>[ !#-\[\]-~\xa0-\u2027\u202a-\ud7ff]*)"|\[(?P<list>{_WORDS}(?:, *{_WORDS})*)\]))? *',
+    re.ASCII,
+)
+_NO_TEXT = frozenset(("yes", "no", "true", "false", "on", "off", "null", "y", "n"))
+# What YAML writes as it stands, and what it quotes: names, paths with a line, digests; a day, nothing.
+_PLAIN = re.compile(r"(?:[A-Za-z]|(?!0[bx])[0-9]+[a-f])[\w/.-]*(?::[0-9]+)?", re.ASCII)
+_QUOTED = re.compile(r"(?:[0-9]{4}-[0-9]{2}-[0-9]{2})?", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class FrontMatter:
+    """What the block says, as text; `remarks` say what could not be read."""
+
+    title: str = ""
+    kind: str = ""
+    dates: tuple[str, ...] = ()  # ISO, in the order of DATE_FIELDS
+    aliases: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = field(default=())
+
+
+def read_front_matter(lines: Sequence[str]) -> FrontMatter:
+    """Read the lines of a block, its two fences included."""
+    block = "\n".join(lines[1:-1])
+    if not block.strip():
+        return FrontMatter()
+    remarks: list[str] = []
+    loaded = _load(block, remarks)
+    repeated = _repeated_keys(block)
+    if repeated:
+        remarks.append(f"front matter has {repeated} twice; the last one counts")
+    found = {str(key).strip().lower(): value for key, value in loaded.items()}
+    dates = []
+    for name in DATE_FIELDS:
+        value = found.get(name)
+        if value in (None, ""):
+            continue
+        day = iso_day(value) if not _is_huge(value) else None
+        if day:
+            dates.append(day)
+        elif name == "date":
+            shown = "of many digits" if _is_huge(value) else repr(str(value)[:40])
+            remarks.append(f"front matter date {shown} is no date")
+    return FrontMatter(
+        title=_text(found.get("title")),
+        kind=_text(found.get("kind")),
+        dates=tuple(dates),
+        aliases=_texts(found.get("aliases", found.get("alias"))),
+        tags=tuple(tag.lstrip("#") for tag in _texts(found.get("tags", found.get("tag")))),
+        remarks=tuple(remarks),
+    )
+
+
+def written_block(fields: Mapping[str, str | int]) -> str:
+    """The lines of a block, as PyYAML writes them; it is asked (and loaded) for unusual texts only."""
+    lines = []
+    for name, value in fields.items():
+        text = str(value)
+        if isinstance(value, str) and _QUOTED.fullmatch(value):
+            text = f"'{value}'"
+        elif isinstance(value, str) and (not _PLAIN.fullmatch(value) or value.lower() in _NO_TEXT):
+            return _dumped(fields)
+        lines.append(f"{name}: {text}\n")
+    return "".join(lines)
+
+
+def _dumped(fields: Mapping[str, str | int]) -> str:
+    import yaml  # as in `_load`
+
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # where PyYAML was built with libyaml
+    dumped: str = yaml.dump(
+        dict(fields), Dumper=dumper, sort_keys=False, allow_unicode=True, width=10_000
+    )
+    return dumped
+
+
+def _load(block: str, remarks: list[str]) -> Mapping[Any, Any]:
+    if len(block) > MOST_BLOCK_CHARACTERS:
+        remarks.append(f"front matter over {MOST_BLOCK_CHARACTERS // 1024} KB, not read")
+        return {}
+    if "&" in block and len(_ALIAS.findall(block)) > MOST_ALIASES:
+        remarks.append("front matter repeats itself by aliases, not read")
+        return {}
+    if _DEPTH.search(block):
+        remarks.append("front matter is nested too deeply, not read")
+        return {}
+    easy = _easy_lines(block)
+    if easy is not None:
+        return easy
+    import yaml  # 14 ms that a hook over easy blocks does without
+    from frontmatter.default_handlers import YAMLHandler
+
+    try:
+        loaded = YAMLHandler().load(block)
+    except (yaml.YAMLError, *_REFUSALS) as error:
+        remarks.append(f"front matter is no valid YAML: {_first_words(error)}")
+        return _simple_lines(block)
+    if isinstance(loaded, Mapping):
+        return loaded
+    if loaded is not None:
+        remarks.append("front matter is no list of fields")
+    return {}
+
+
+def _easy_lines(block: str) -> dict[str, Any] | None:
+    """The fields of a block whose every line is easy, as YAML has them; None for any other."""
+    found: dict[str, Any] = {}
+    for line in block.split("\n"):
+        matched = _EASY_LINE.fullmatch(line)
+        if matched is None:
+            return None
+        value: Any = matched["quoted"]
+        texts = [matched[1]]
+        if matched["day"]:
+            try:
+                value = date.fromisoformat(matched["day"])
+            except ValueError:
+                return None
+        elif matched["words"]:
+            value = matched["words"].strip()
+            texts.append(value)
+        elif matched["list"]:
+            value = [text.strip() for text in matched["list"].split(",")]
+            texts.extend(value)
+        if not _NO_TEXT.isdisjoint(map(str.lower, texts)):
+            return None
+        found[matched[1]] = value
+    return found
+
+
+def _first_words(error: Exception) -> str:
+    problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
+    mark = getattr(error, "problem_mark", None)
+    where = f" in line {mark.line + 2}" if mark is not None else ""
+    return f"{str(problem)[:80]}{where}"
+
+
+def _simple_lines(block: str) -> dict[str, str]:
+    """The `key: value` lines of a block that YAML refuses."""
+    found = {}
+    for line in block.split("\n"):
+        matched = _SIMPLE_LINE.match(line)
+        if matched:
+            found[matched[1].lower()] = matched[2].strip().strip("'\"")
+    return found
+
+
+def _repeated_keys(block: str) -> str:
+    keys = [key.lower() for key in _TOP_KEY.findall(block)] if len(block) < 10_000 else []
+    if len(keys) == len(set(keys)):
+        return ""
+    return ", ".join(sorted({key for key in keys if keys.count(key) > 1}))
+
+
+def _is_huge(value: Any) -> bool:
+    return isinstance(value, int) and abs(value) > _MOST_DIGITS
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, (str, int, float)) or _is_huge(value):
+        return ""
+    return " ".join(str(value).split())[:300]
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if isinstance(value, str):
+        parts = re.split(r"[,\n]", value) if "," in value else [value]
+        return tuple(part.strip() for part in parts if part.strip())[:50]
+    if isinstance(value, (list, tuple)):
+        return tuple(filter(None, (_text(part) for part in value[:50])))
+    return ()

@@ -1,0 +1,261 @@
+"""From the bytes of a file to a `Note`: decoded, dated, cut into sections, its items picked out.
+
+Reading a note never fails: what could not be read whole becomes a remark. Not here: where the file
+comes from (`vault`), and what becomes of the note (`index`, `brief`, `search`).
+"""
+
+import codecs
+import hashlib
+import re
+import zlib
+from array import array
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import compress
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+from workingset_mcp.notes.dates import date_of_path, find_dates, year_of_path, year_only_of_path
+from workingset_mcp.notes.front_matter import FrontMatter, read_front_matter
+from workingset_mcp.notes.items import items_of
+from workingset_mcp.notes.lines import Item, folded_lines, without_comment, without_link_targets
+from workingset_mcp.notes.markdown import outline_of
+from workingset_mcp.notes.outline import Heading, Kind, Outline
+from workingset_mcp.notes.sections import Section, sections_of
+from workingset_mcp.notes.statuses import DatedHeadings, StatusBlock, statuses_of
+from workingset_mcp.notes.words import TEMPLATE
+from workingset_mcp.settings import Settings
+
+BRIEF_KIND = "workingset-brief"
+OVERRIDE_NAME = "override.md"
+_CONFLICT_MARK = re.compile(r"^(?:<{7} |>{7} |={7}$)", re.MULTILINE)
+_MULTIBYTE = re.compile(  # a whole character of several bytes, as UTF-8 allows it
+    rb"[\xc2-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]|[\xe1-\xef][\x80-\xbf]{2}"
+    rb"|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}|\xf4[\x80-\x8f][\x80-\xbf]{2}"
+)
+_DATED_HEADING_LINES = 400
+_LINE_END = re.compile(r"\r\n|\n|\r")
+_SAID = bytes(kind in (Kind.TEXT, Kind.TABLE) for kind in range(256))  # kinds that say something
+
+
+class Remark(NamedTuple):
+    """Something about a note that a person should know; line 0 means the whole note."""
+
+    line: int
+    text: str
+
+
+class Unit(NamedTuple):
+    """A dated stretch of a note: the whole note, or one dated section of a year's file."""
+
+    date: str
+    first_line: int
+    last_line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One markdown file, read. `date` is ISO with as much as is known, or empty."""
+
+    path: str
+    title: str
+    date: str
+    date_source: str  # front matter, name, folder, heading, year; empty when undated
+    line_count: int
+    kind: str  # note, override, brief
+    template: bool
+    aliases: tuple[str, ...]
+    tags: tuple[str, ...]
+    sections: tuple[Section, ...]
+    items: tuple[Item, ...]
+    statuses: tuple[StatusBlock, ...]
+    units: tuple[Unit, ...]
+    remarks: tuple[Remark, ...]
+    line_digests: bytes  # sorted unsigned 32-bit digests of its folded lines
+
+
+def parse_note(path: str, raw: bytes, settings: Settings) -> Note:
+    """Read a note. Never raises: what is wrong with it stands in `remarks`."""
+    text, remarks = decode(raw)
+    outline = outline_of(text)
+    front = FrontMatter()
+    if outline.front_matter_lines:
+        front = read_front_matter(outline.lines[: outline.front_matter_lines])
+        remarks.extend(Remark(1, remark) for remark in front.remarks)
+    date, source = _date_of(path, front, outline, settings)
+    kind = _kind_of(path, front)
+    if kind == "brief":
+        return _empty_note(path, front.title or _stem(path), len(outline.lines), kind)
+    year = year_of_path(path)
+    statuses = tuple(statuses_of(outline, settings, year=year))
+    dated = DatedHeadings(outline, settings, year=year)
+    remarks.extend(_remarks_of(outline, statuses))
+    return Note(
+        path=path,
+        title=_title_of(path, front, outline),
+        date=date,
+        date_source=source,
+        line_count=len(outline.lines),
+        kind=kind,
+        template=bool(TEMPLATE.search(path)),
+        aliases=front.aliases,
+        tags=front.tags,
+        sections=tuple(sections_of(text, outline)),
+        items=tuple(items_of(outline, settings, dated, undated=not date)),
+        statuses=statuses,
+        units=_units_of(outline, date, source, dated.headings),
+        remarks=tuple(remarks),
+        line_digests=_line_digests(outline),
+    )
+
+
+def unreadable_note(path: str, reason: str) -> Note:
+    """What is known of a note whose file cannot be read."""
+    note = _empty_note(path, _stem(path), 0, "note")
+    return Note(
+        **{**{f: getattr(note, f) for f in Note.__slots__}, "remarks": (Remark(0, reason),)}
+    )
+
+
+def decode(raw: bytes) -> tuple[str, list[Remark]]:
+    """The text of a file without a BOM, and remarks where bytes were not UTF-8 or UTF-16."""
+    for bom, name in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
+        if raw.startswith(bom):
+            text = raw[2:].decode(name, errors="replace")
+            return _without_nul(text, [])
+    if raw.startswith(codecs.BOM_UTF8):
+        raw = raw[3:]
+    try:
+        return _without_nul(raw.decode("utf-8"), [])
+    except UnicodeDecodeError as error:
+        line = _line_of(raw[: error.start].decode("latin-1"))
+    if _MULTIBYTE.search(raw):
+        remark = Remark(line, "some bytes are not UTF-8; shown as replacement marks")
+        return _without_nul(raw.decode("utf-8", errors="replace"), [remark])
+    remark = Remark(line, "not UTF-8; read as Windows-1252")
+    return _without_nul(raw.decode("cp1252", errors="replace"), [remark])
+
+
+def text_digest(raw: bytes) -> bytes:
+    """Digest of a file's bytes: equal contents, equal digest."""
+    return hashlib.blake2b(raw, digest_size=16).digest()
+
+
+def line_digest(line: str) -> int:
+    """Digest of a line as it folds, without its list mark: copies have the same."""
+    return line_digests([line])[0]
+
+
+def line_digests(lines: Iterable[str]) -> list[int]:
+    """Digests of lines, in their order; many at once are fast."""
+    return list(map(zlib.crc32, folded_lines(lines)))
+
+
+def _line_of(before: str) -> int:
+    """Number of the line that follows this text."""
+    return len(_LINE_END.findall(before)) + 1
+
+
+def _without_nul(text: str, remarks: list[Remark]) -> tuple[str, list[Remark]]:
+    if "\0" in text:
+        remarks.append(Remark(_line_of(text[: text.index("\0")]), "holds NUL characters"))
+    return text, remarks
+
+
+def _empty_note(path: str, title: str, line_count: int, kind: str) -> Note:
+    return Note(path, title, "", "", line_count, kind, False, (), (), (), (), (), (), (), b"")
+
+
+def _kind_of(path: str, front: FrontMatter) -> str:
+    if front.kind == BRIEF_KIND:
+        return "brief"
+    return "override" if path.rpartition("/")[2].lower() == OVERRIDE_NAME else "note"
+
+
+def _stem(path: str) -> str:
+    return PurePosixPath(path).stem
+
+
+def _title_of(path: str, front: FrontMatter, outline: Outline) -> str:
+    title = without_comment(front.title)
+    if title:
+        return title
+    first = next((h for h in outline.headings if h.level == 1 and h.text), None)
+    if first is None and outline.headings and outline.headings[0].level <= 2:
+        first = outline.headings[0] if outline.headings[0].line <= 12 else None
+    heading = without_comment(without_link_targets(first.text)) if first else ""
+    return heading[:300] or _stem(path)
+
+
+def _date_of(
+    path: str, front: FrontMatter, outline: Outline, settings: Settings
+) -> tuple[str, str]:
+    """The date of a note and where it stands: the first that parses counts."""
+    if front.dates:
+        return front.dates[0], "front matter"
+    from_path = date_of_path(path, order=settings.date_order)
+    if from_path:
+        return from_path
+    year = year_of_path(path)
+    for mark in outline.marks:
+        if mark.line > _DATED_HEADING_LINES:
+            break
+        for date in find_dates(mark.text, year=year, order=settings.date_order):
+            if date.value:
+                return date.value, "heading"
+    only_year = year_only_of_path(path)
+    return (only_year, "year") if only_year else ("", "")
+
+
+def _units_of(
+    outline: Outline, date: str, source: str, dated: list[tuple[Heading, str]]
+) -> tuple[Unit, ...]:
+    """The dated stretches of a note: its dated sections where it has several, else itself."""
+    levels = Counter(mark.level for mark, value in dated if len(value) == 10)
+    for level, count in sorted(levels.items(), key=lambda pair: (-pair[1], pair[0])):
+        marks = [(m, value) for m, value in dated if m.level == level and len(value) == 10]
+        whole_is_dated = date and source in ("front matter", "name", "folder")
+        if count >= (3 if whole_is_dated else 2) and len({value for _, value in marks}) > 1:
+            return _unit_of_each(outline, marks)
+        break
+    if not date or (len(date) < 10 and levels):
+        value = dated[0][1] if dated else ""
+        return (Unit(value, 1, len(outline.lines)),) if value else ()
+    return (Unit(date, 1, len(outline.lines)),)
+
+
+def _unit_of_each(outline: Outline, marks: list[tuple[Heading, str]]) -> tuple[Unit, ...]:
+    units = []
+    for mark, value in marks:
+        first, level = mark.line, mark.level
+        ends = (m.line - 1 for m in outline.marks if m.line > first and m.level <= level)
+        units.append(Unit(value, first, next(ends, len(outline.lines))))
+    return tuple(units)
+
+
+def _remarks_of(outline: Outline, statuses: tuple[StatusBlock, ...]) -> list[Remark]:
+    remarks = []
+    if outline.unclosed_fence_line:
+        remarks.append(
+            Remark(
+                outline.unclosed_fence_line, "code fence is never closed; the rest reads as code"
+            )
+        )
+    if outline.holds("<<<<<<< "):
+        matched = _CONFLICT_MARK.search(outline.flat)
+        if matched:
+            line = outline.line_at(matched.start())
+            remarks.append(Remark(line, "holds merge conflict marks"))
+    remarks.extend(
+        Remark(status.line, f"date of {status.heading[:60]!r} reads two ways; set date_order")
+        for status in statuses
+        if status.ambiguous
+    )
+    return remarks
+
+
+def _line_digests(outline: Outline) -> bytes:
+    said = outline.kinds.translate(_SAID)
+    lines = list(filter(str.strip, compress(outline.lines, said)))
+    return array("I", sorted(set(line_digests(lines)) if lines else ())).tobytes()

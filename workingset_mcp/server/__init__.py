@@ -1,0 +1,1 @@
+"""MCP: the tools, resources and prompts that clients see, over stdio and HTTP."""

@@ -1,0 +1,127 @@
+"""Streamable HTTP: one process for many agents, with a token, Host and Origin checks and `/health`.
+
+Loopback needs no token; anything else does not start without one. Not here: what is served
+(`server`).
+"""
+
+import hmac
+import ipaddress
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from mcp.server import MCPServer
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+
+from workingset_mcp import __version__
+from workingset_mcp.errors import SettingsError
+from workingset_mcp.server.server import build_server, log_to_stderr
+from workingset_mcp.workspace.facade import Workspace
+
+GRACE_SECONDS = 2  # for answers under way; a listening client would wait for ever
+KEEP_ALIVE_SECONDS = 75  # an agent thinks longer than uvicorn's five between two calls
+MOST_BODY_BYTES = 1_000_000
+_EVERY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104  # compared, not bound
+Scope = MutableMapping[str, Any]
+App = Callable[
+    [Scope, Callable[[], Awaitable[Any]], Callable[[Any], Awaitable[None]]], Awaitable[None]
+]
+
+
+def serve_http(workspace: Workspace, address: str, token: str | None, hosts: Sequence[str]) -> None:
+    """Serve until interrupted. Raises SettingsError for an address that may not be served."""
+    host, port = split_address(address)
+    if not token and not is_loopback(host):
+        raise SettingsError(
+            f"{host} can be reached from elsewhere.",
+            "Give a token: WORKINGSET_TOKEN or --token-file.",
+        )
+    log_to_stderr()
+    app = http_app(build_server(workspace), host, token, hosts)
+    uvicorn.run(
+        app, host=host, port=port, log_level="warning", access_log=False,
+        timeout_graceful_shutdown=GRACE_SECONDS, timeout_keep_alive=KEEP_ALIVE_SECONDS,
+    )  # fmt: skip
+
+
+def http_app(
+    server: MCPServer[Workspace], host: str, token: str | None, hosts: Sequence[str] = ()
+) -> App:
+    """The ASGI application of a server: `/mcp` behind the token, `/health` open."""
+
+    @server.custom_route("/health", methods=["GET"])  # type: ignore[untyped-decorator]  # in the SDK
+    async def health(_: Request) -> Response:
+        return JSONResponse({"status": "ok", "version": __version__})
+
+    names = [
+        "127.0.0.1",
+        "localhost",
+        "[::1]",
+        *([] if host in _EVERY_ADDRESS else [host]),
+        *hosts,
+    ]
+    security = TransportSecuritySettings(
+        allowed_hosts=[entry for name in names for entry in (name, f"{name}:*")],
+        allowed_origins=[
+            f"{scheme}://{name}{port}"
+            for name in names
+            for scheme in ("http", "https")
+            for port in ("", ":*")
+        ],
+    )  # fmt: skip
+    app: App = server.streamable_http_app(
+        host=host, transport_security=security, max_request_body_size=MOST_BODY_BYTES
+    )
+    return _behind_token(app, token) if token else app
+
+
+def split_address(address: str) -> tuple[str, int]:
+    """Host and port of `HOST:PORT`. Raises SettingsError."""
+    host, colon, port = address.rpartition(":")
+    if not colon or not host or not port.isdecimal() or not 0 < int(port) < 65_536:
+        raise SettingsError(f"{address!r} is no address.", "Write it as 127.0.0.1:8321.")
+    return host.strip("[]"), int(port)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address can be reached from this machine only."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def read_token(file: Path | None, from_environment: str | None) -> str | None:
+    """The token of a file, else of the environment. Raises SettingsError for an empty file."""
+    if file is None:
+        return from_environment or None
+    try:
+        token = file.read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise SettingsError(f"The token file cannot be read: {error.strerror}.") from None
+    if not token:
+        raise SettingsError("The token file is empty.", "Write a long random text into it.")
+    return token
+
+
+def _behind_token(app: App, token: str) -> App:
+    """The application with every path but `/health` behind a bearer token."""
+    expected = f"Bearer {token}".encode()
+
+    async def guarded(scope: Scope, receive: Any, send: Any) -> None:
+        if scope["type"] == "http" and scope["path"] != "/health":
+            given = dict(scope["headers"]).get(b"authorization", b"")
+            if not hmac.compare_digest(given, expected):
+                refusal = PlainTextResponse(
+                    "a bearer token is needed", 401, {"WWW-Authenticate": "Bearer"}
+                )
+                await refusal(scope, receive, send)
+                return
+        await app(scope, receive, send)
+
+    return guarded

@@ -1,0 +1,1 @@
+"""From the disk to the index: what differs, applied, and noticed in time."""

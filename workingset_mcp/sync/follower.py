@@ -1,0 +1,140 @@
+"""Following a vault: events are hints, a sweep comes now and then, polling where no events come.
+
+Events are gathered for a moment only: a vault that is edited without a pause is refreshed all the
+while. A sweep that finds what no event told of means that none can be trusted here. The event
+source is an argument: any async iterable of change sets. Not here: what a refresh does
+(`freshness`).
+"""
+
+import logging
+from collections.abc import AsyncIterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+from watchfiles import Change, awatch
+
+from workingset_mcp.errors import IndexDamaged, WorkingsetError
+from workingset_mcp.sync.freshness import Freshness
+from workingset_mcp.vault.files import Fingerprint
+from workingset_mcp.vault.ignoring import LEFT_OUT_FOLDERS
+
+QUIET_MILLISECONDS = 25
+MOST_GATHERED_MILLISECONDS = 100  # of edits that follow each other without a quiet time
+HEARTBEAT_MILLISECONDS = 500
+SWEEP_SECONDS = 60.0
+POLL_SECONDS = 2.0
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Follower:
+    """Follows a vault: refreshes on events, sweeps now and then, polls where no events come."""
+
+    freshness: Freshness
+    source: AsyncIterable[set[tuple[Change, str]]] | None = None
+    sweep_seconds: float = SWEEP_SECONDS
+    poll_seconds: float = POLL_SECONDS
+    watching: anyio.Event = field(default_factory=anyio.Event)  # set when events arrive for sure
+    _stop: anyio.Event = field(default_factory=anyio.Event)
+
+    async def run(self) -> None:
+        """Follow until cancelled. A failing refresh is remembered, logged and tried again."""
+        self.freshness.watcher = "starting"
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._follow)
+            group.start_soon(self._sweep)
+
+    async def _follow(self) -> None:
+        freshness = self.freshness
+        root = freshness.vault.root
+        try:
+            source = self.source or awatch(
+                root,
+                watch_filter=None,
+                debounce=MOST_GATHERED_MILLISECONDS,
+                step=QUIET_MILLISECONDS,
+                rust_timeout=HEARTBEAT_MILLISECONDS,
+                yield_on_timeout=True,
+                stop_event=self._stop,
+                ignore_permission_denied=True,
+            )
+            async for changed in source:
+                if not self.watching.is_set():
+                    freshness.watcher = "events"
+                    await self._refresh({None})  # what changed before the watch began
+                    self.watching.set()
+                if changed:
+                    paths = {Path(path) for _, path in changed}
+                    await self._refresh(await anyio.to_thread.run_sync(self._scopes, paths))
+        except anyio.get_cancelled_exc_class():
+            self._stop.set()
+            raise
+        except Exception as error:  # noqa: BLE001  # a watcher that dies must not end the server
+            _log.warning("no file events (%s): polling every %s s", error, self.poll_seconds)
+        freshness.watcher = "polling"
+
+    async def _sweep(self) -> None:
+        freshness = self.freshness
+        while True:
+            polling = freshness.watcher == "polling"
+            await anyio.sleep(self.poll_seconds if polling else self.sweep_seconds)
+            if await self._missed_something():
+                _log.warning("edits came without events: polling every %s s", self.poll_seconds)
+                freshness.watcher = "polling"
+            await self._refresh({None})
+
+    async def _missed_something(self) -> bool:
+        """Whether events come, and a file differs as it did when an event of it should have come."""
+        freshness, found = self.freshness, list[dict[str, Fingerprint | None]]()
+        with suppress(WorkingsetError):
+            while freshness.watcher == "events":
+                found.append(await anyio.to_thread.run_sync(freshness.differing))
+                if not found[-1] or len(found) == 2:
+                    break
+                await anyio.sleep(self.poll_seconds)
+        return len(found) == 2 and bool(found[0].items() & found[1].items())
+
+    async def _refresh(self, scopes: set[str | None]) -> None:
+        """Refresh these; the whole vault first of all, where it was never indexed whole."""
+        freshness = self.freshness
+        for scope in sorted(scopes, key=str) if None not in scopes else [None]:
+            try:
+                await anyio.to_thread.run_sync(self._make_equal, scope)
+            except Exception as error:  # noqa: BLE001  # the supervised loop: logged, tried again
+                freshness.note_failure(error)
+                _log.exception("refresh failed; it is tried again at the next event or sweep")
+
+    def _make_equal(self, scope: str | None) -> None:
+        freshness = self.freshness
+        try:
+            if freshness.built.is_set():
+                freshness.refresh(scope)
+            else:
+                freshness.build()
+        except IndexDamaged as error:
+            freshness.start_anew(error.epoch)
+            freshness.build()
+
+    def _scopes(self, changed: set[Path]) -> set[str | None]:
+        """The branches whose notes may differ; the whole vault on any doubt."""
+        vault = self.freshness.vault
+        scopes: set[str | None] = set()
+        for path in changed:
+            try:
+                relative = path.relative_to(vault.root).as_posix()
+            except ValueError:
+                return {None}
+            if vault.shapes_the_walk(relative):
+                return {None}
+            if any(
+                part.startswith(".") or part in LEFT_OUT_FOLDERS for part in relative.split("/")
+            ):
+                continue
+            if vault.is_note_name(path.name) and not path.is_dir():
+                scopes.add(vault.branch_of(relative))
+            elif path.is_dir() or self.freshness.knows_below(relative):
+                return {None}
+        return scopes

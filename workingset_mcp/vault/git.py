@@ -1,0 +1,217 @@
+"""Notes as they were committed at a day, through the `git` program, read-only.
+
+The repository is somebody's data: nothing of its configuration may run. Hooks, fsmonitor, filters,
+textconv, pagers and aliases are off or never reached (`rev-list`, `ls-tree`, `cat-file` apply
+none), and a partial clone may not fetch. Raises nothing: no git, no work tree, no commit give a
+reason. Not here: which of the files are notes (`committed`).
+"""
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from workingset_mcp.caller import stop_if_gone
+from workingset_mcp.errors import NoteNotFound
+from workingset_mcp.notes.note import decode
+
+_SECONDS = 20
+_ASK_EVERY = 0.2  # seconds: whether the caller still waits
+_AT_ONCE = 200  # blobs that one process reads
+_AHEAD_CHARACTERS = 400_000  # more than a page holds
+_OFF = (
+    "core.fsmonitor=false", "core.hooksPath=/dev/null", "core.pager=cat", "core.sshCommand=false",
+    "core.askPass=", "credential.helper=", "protocol.allow=never", "diff.external=",
+    "safe.directory=*", "core.alternateRefsCommand=", "gc.auto=0", "maintenance.auto=false",
+    "log.showSignature=false",
+)  # fmt: skip
+_ENVIRONMENT = {
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_PROTOCOL_FROM_USER": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_PAGER": "cat",
+    "GIT_ASKPASS": "",
+    "GIT_SSH_COMMAND": "false",
+    "GIT_EXTERNAL_DIFF": "",
+    "LC_ALL": "C",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """A file's blob in a commit."""
+
+    path: str  # from the vault root
+    blob: str
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """The last commit of a day or before it, and the files in it; or why there is none."""
+
+    name: str = ""
+    day: str = ""
+    files: tuple[Committed, ...] = ()
+    reason: str = ""
+
+
+def files_at(root: Path, day: str) -> Commit:
+    """The files below `root` in the newest commit of the main line up to the end of an ISO day.
+
+    What was written on a side branch counts from its merge.
+    """
+    if shutil.which("git") is None:
+        return Commit(reason="git is not installed")
+    place = _run(root, "rev-parse", "--is-inside-work-tree", "--show-prefix") or b""
+    inside, _, prefix_line = place.decode("utf-8", "surrogateescape").partition("\n")
+    if inside != "true":
+        return Commit(reason="the vault is not in a git work tree")
+    until = f"--before={day}T23:59:59"
+    found = _said(root, "rev-list", "-1", "--first-parent", "--format=%cs", until, "HEAD").split()
+    if len(found) != 3:  # commit, its name, its day
+        shallow = _said(root, "rev-parse", "--is-shallow-repository") == "true"
+        return Commit(
+            reason="the clone is too shallow for that day" if shallow else "no commit is that old"
+        )
+    prefix = prefix_line.removesuffix("\n")
+    below = [prefix] if prefix else []
+    listing = _run(root, "ls-tree", "-r", "-z", "--full-tree", found[1], *below)
+    if listing is None:
+        return Commit(reason="the clone does not hold the files of that day")
+    return Commit(found[1], found[2], tuple(_blobs(listing, prefix)))
+
+
+class Blobs:
+    """Texts of a commit's files, read some at a time: neither all at once nor a process for each."""
+
+    def __init__(self, root: Path, commit: str) -> None:
+        self._root, self._commit = root, commit
+        self._order: list[tuple[str, int]] = []
+        self._places: dict[str, int] = {}
+        self._held: dict[str, str] = {}
+
+    def each(self, blobs: Sequence[str]) -> Iterator[bytes | None]:
+        """The bytes of blobs, in order; None for one that a partial clone does not hold."""
+        for at in range(0, len(blobs), _AT_ONCE):
+            yield from _bytes_of(self._root, self._commit, blobs[at : at + _AT_ONCE])
+
+    def expect(self, order: Sequence[tuple[str, int]]) -> None:
+        """Blobs, with their characters, in the order in which `text` will be asked for them."""
+        self._order = list(order)
+        self._places = {blob: at for at, (blob, _) in reversed(list(enumerate(order)))}
+
+    def text(self, blob: str, begin: int, end: int) -> str:
+        """Characters of an expected blob. Raises NoteNotFound when git has dropped it."""
+        held = self._held
+        if blob not in held:
+            ahead: list[str] = []
+            characters = 0
+            for name, size in self._order[self._places[blob] :]:
+                characters += size
+                if ahead and (characters > _AHEAD_CHARACTERS or len(ahead) == _AT_ONCE):
+                    break
+                ahead.append(name)
+            raws = _bytes_of(self._root, self._commit, ahead)
+            read = zip(ahead, raws, strict=True)
+            self._held = held = {name: decode(raw)[0] for name, raw in read if raw is not None}
+        if blob not in held:
+            raise NoteNotFound(f"Git no longer holds {blob[:10]} of that commit.", "Ask anew.")
+        return held[blob][begin:end]
+
+
+def _bytes_of(root: Path, commit: str, blobs: Sequence[str]) -> list[bytes | None]:
+    """The bytes of blobs of a commit, in order; None for one that a partial clone does not hold."""
+    output = _batch(root, blobs)
+    if output is not None:
+        return _contents(output, len(blobs))
+    missing = _missing(root, commit)  # git stops at the first one that it may not fetch
+    held = [blob for blob in blobs if blob not in missing]
+    found = dict(zip(held, _contents(_batch(root, held) or b"", len(held)), strict=True))
+    return [found.get(blob) for blob in blobs]
+
+
+def _batch(root: Path, blobs: Sequence[str]) -> bytes | None:
+    return _run(root, "cat-file", "--batch", given="".join(f"{blob}\n" for blob in blobs).encode())
+
+
+def _missing(root: Path, commit: str) -> set[str]:
+    """Objects of a commit that a partial clone has not fetched."""
+    listed = _said(root, "rev-list", "--objects", "--no-walk", "--missing=print", commit)
+    return {line[1:] for line in listed.split("\n") if line.startswith("?")}
+
+
+def _contents(output: bytes, count: int) -> list[bytes | None]:
+    """What `cat-file --batch` printed, object by object."""
+    texts: list[bytes | None] = []
+    at = 0
+    for _ in range(count):
+        end = output.find(b"\n", at)
+        head = output[at:end].split() if end >= 0 else []
+        if len(head) < 3 or head[1] != b"blob":
+            texts.append(None)
+            at = end + 1 if end >= 0 else len(output)
+            continue
+        size = int(head[2])
+        texts.append(output[end + 1 : end + 1 + size])
+        at = end + 1 + size + 1
+    return texts
+
+
+def _blobs(listing: bytes, prefix: str) -> Iterator[Committed]:
+    for entry in listing.split(b"\0"):
+        about, _, raw_path = entry.partition(b"\t")
+        fields = about.split()
+        if len(fields) != 3 or fields[1] != b"blob" or fields[0] == b"120000":
+            continue
+        path = raw_path.decode("utf-8", "surrogateescape")
+        if path.startswith(prefix):
+            yield Committed(path[len(prefix) :], fields[2].decode("ascii"))
+
+
+def _said(root: Path, *arguments: str) -> str:
+    """What a git command printed; empty when it fails."""
+    return (_run(root, *arguments) or b"").decode("ascii", "replace").strip()
+
+
+def _run(root: Path, *arguments: str, given: bytes | None = None) -> bytes | None:
+    """Output of a git command; None when it fails. Never shares our standard input."""
+    options = [part for setting in _OFF for part in ("-c", setting)]
+    kept = {
+        k: v for k, v in os.environ.items() if k in ("PATH", "HOME", "SYSTEMROOT", "TMPDIR", "TZ")
+    }
+    try:
+        process = subprocess.Popen(  # noqa: S603  # fixed program; a day and object names only
+            ["git", "--no-pager", *options, "-C", str(root), *arguments],  # noqa: S607  # the user's git
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**kept, **_ENVIRONMENT},
+        )
+    except OSError:
+        return None
+    with process:
+        try:
+            output = _output(process, given)
+        finally:
+            process.kill()  # nothing where it has ended
+    return output if process.returncode == 0 else None
+
+
+def _output(process: "subprocess.Popen[bytes]", given: bytes | None) -> bytes | None:
+    """What a process prints; None when it takes too long."""
+    deadline = time.monotonic() + _SECONDS
+    while time.monotonic() < deadline:
+        try:
+            return process.communicate(given, timeout=_ASK_EVERY)[0]
+        except subprocess.TimeoutExpired:
+            given = None  # it is on its way
+            stop_if_gone()
+    return None

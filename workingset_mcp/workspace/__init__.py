@@ -1,0 +1,1 @@
+"""The facade: composes an answer, checks it against the disk over its scope, and gives it."""
