@@ -11,6 +11,7 @@ from __future__ import annotations
 import datetime
 import re
 import unicodedata
+from calendar import monthrange
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -348,3 +349,26 @@ def date_words(value: str) -> str:
     if day:
         return f"d{year}{month}{day} d{year}{month} {name} {int(day)} {year}"
     return f"d{year}{month} {name} {year}" if month else f"d{year}"
+
+
+def last_day(value: str) -> str:
+    """The last day that an ISO date of any precision can mean."""
+    if len(value) == 4:
+        return f"{value}-12-31"
+    if len(value) == 7:
+        return f"{value}-{monthrange(int(value[:4]), int(value[5:]))[1]}"
+    return value
+
+
+def day_of(value: str, today: datetime.date) -> str:
+    """A date of any precision as a full day: the last it can mean, but not after today."""
+    if len(value) == 10 or not value:
+        return value
+    last = last_day(value)
+    first = f"{value}-01-01" if len(value) == 4 else f"{value}-01"
+    return max(first, min(last, today.isoformat()))
+
+
+def days_before(day: str, days: int) -> str:
+    """The day so many days before an ISO day."""
+    return (datetime.date.fromisoformat(day[:10]) - datetime.timedelta(days=days)).isoformat()

@@ -20,7 +20,7 @@ from workingset_mcp.answers.brief.materials import (
 )
 from workingset_mcp.answers.brief.standing import source_of, topics_of
 from workingset_mcp.index.rows import ItemRow, NoteRow, StatusRow
-from workingset_mcp.notes.days import day_of, days_before
+from workingset_mcp.notes.dates import day_of, days_before
 from workingset_mcp.notes.lines import DONE_STATES, OPEN_STATES, all_folded
 from workingset_mcp.notes.note import Remark, line_digest
 from workingset_mcp.notes.words import URGENT

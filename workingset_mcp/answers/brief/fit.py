@@ -6,9 +6,15 @@ fetches it.
 
 from dataclasses import dataclass, replace
 
-from workingset_mcp.answers.brief.format import SECTIONS, BriefSection, front_matter
+from workingset_mcp.answers.brief.format import (
+    SECTIONS,
+    BriefSection,
+    Mosts,
+    Rendered,
+    Room,
+    front_matter,
+)
 from workingset_mcp.answers.brief.materials import Materials
-from workingset_mcp.answers.brief.room import Mosts, Rendered, Room
 from workingset_mcp.answers.budget import count_lines, count_tokens
 
 _UNLIMITED = 1 << 30
@@ -64,13 +70,12 @@ def _leave_out_large_override(materials: Materials, room: int) -> list[str]:
 
 
 def _render_all(materials: Materials, mosts: Mosts, limits: dict[str, int]) -> dict[str, Rendered]:
-    shown: set[tuple[str, int]] = set()
     used: dict[str, int] = {}
     found: dict[str, Rendered] = {}
     for section in SECTIONS:
         title = count_tokens(f"## {section.title} (000 of 000)\n")
         tokens = limits[section.title] - title
-        one = section.render(Room(materials, mosts, max(0, tokens), shown, used))
+        one = section.render(Room(materials, mosts, max(0, tokens), used))
         found[section.title] = one if tokens > 0 else Rendered("", one.left_out)
     return found
 

@@ -7,14 +7,18 @@ Section titles are an interface: agents and scripts key on them. Not here: how m
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from workingset_mcp.answers.answer import counted, marked_line, quoted_block, source_mark
+from workingset_mcp.answers.answer import (
+    closing_fence,
+    counted,
+    marked_line,
+    quoted_block,
+    source_mark,
+)
 from workingset_mcp.answers.brief.materials import Materials, Sourced
 from workingset_mcp.answers.brief.newest import line_ranges, newest_notes
-from workingset_mcp.answers.brief.room import Rendered, Room
 from workingset_mcp.answers.brief.standing import standing_lines
-from workingset_mcp.answers.brief.status_block import status_section
 from workingset_mcp.answers.budget import count_tokens, least_tokens, take_lines
-from workingset_mcp.notes.days import days_before
+from workingset_mcp.notes.dates import days_before
 from workingset_mcp.notes.front_matter import written_block
 from workingset_mcp.notes.note import BRIEF_KIND
 
@@ -22,6 +26,55 @@ VERSION = 3
 SPARE = 0.7
 UPTO = (0.5, 0.6, 0.9)
 STATUS_RECENT_DAYS = 45
+
+
+class Mosts(NamedTuple):
+    """The most a section shows, whatever the budget up to 8,000 tokens allows."""
+
+    open_items: int = 25
+    actions: int = 6
+    decisions: int = 10
+    facts: int = 12
+    rhythm: int = 10
+    contact: int = 6
+    rule: int = 20
+    lead: int = 6
+    standing_tokens: int = 550
+    standing_tokens_beside_status: int = 300
+    topics: int = 20
+    topics_tokens: int = 80
+    recent: int = 8
+    recent_tokens: int = 100
+    undated_status_tokens: int = 300
+    newest_tokens: int = 620
+    newest_tokens_without_status: int = 1_400
+    newest_tokens_beside_long_status: int = 400
+
+    def for_budget(self, budget_tokens: int) -> "Mosts":
+        """Above 8,000 tokens everything grows in proportion."""
+        if budget_tokens <= 8_000:
+            return self
+        return Mosts(*(most * budget_tokens // 8_000 for most in self))
+
+
+class Room(NamedTuple):
+    """What a section may use."""
+
+    materials: Materials
+    mosts: Mosts
+    tokens: int
+    used: dict[str, int]  # tokens of sections that leave room to others
+
+
+class Rendered(NamedTuple):
+    """A section as printed: its text (empty when it has nothing), and what it left out, as lines.
+
+    `tokens`: of the text, where it stands below its title and is counted already.
+    """
+
+    text: str
+    left_out: tuple[str, ...] = ()
+    tokens: int | None = None
 
 
 class BriefSection(NamedTuple):
@@ -57,6 +110,57 @@ def _override(room: Room) -> Rendered:
         return Rendered("")
     path, text = override
     return Rendered(f"{source_mark(path)}\n{quoted_block(text, 1, path)}\n")
+
+
+def _status(room: Room) -> Rendered:
+    """The block word for word; too long, it is cut at a block border or a line."""
+    row = room.materials.status
+    if row is None:
+        return Rendered("")
+    note, status = row
+    source = f"{note.path}:{status.line}"
+    undated = "" if status.date else " The heading carries no date."
+    head = f"_Source: [{source}]_{undated}\n"
+    lines = room.materials.branch.lines(note, status.line, status.last_line)
+    whole = head + _status_block([*lines, *closing_fence(lines)], source, status.last_line)
+    if not status.date:
+        room = room._replace(tokens=min(room.tokens, room.mosts.undated_status_tokens))
+    tokens = count_tokens(whole)
+    room.used["status"] = min(tokens, room.tokens)
+    if tokens <= room.tokens:
+        return Rendered(whole, tokens=tokens)
+    more = f'open_source_file(path="{note.path}", lines="{{}}-{status.last_line}")'
+    reserve = count_tokens(head + _status_block([], source, status.last_line) + more) + 30
+    kept = max(1, take_lines([f"{line}\n" for line in lines], room.tokens - reserve))
+    kept = _block_border(lines, kept)
+    while kept > 1 and not lines[kept - 1].strip():
+        kept -= 1
+    if count_tokens(lines[0]) > room.tokens:
+        return Rendered(
+            "",
+            (
+                f'- The status block: open_source_file(path="{note.path}", lines="{status.line}-{status.last_line}")',
+            ),
+        )
+    shown = [*lines[:kept], *closing_fence(lines[:kept])]
+    rest = len(lines) - kept
+    text = head + _status_block(shown, source, status.line + kept - 1)
+    text += f"Cut: {counted(rest, 'more line')}: {more.format(status.line + kept)}\n"
+    return Rendered(text)
+
+
+def _status_block(lines: Sequence[str], source: str, last: int) -> str:
+    first = source.rpartition(":")[2]
+    lines_named = source if int(first) == last else f"{source}-{last}"
+    return f"{quoted_block(chr(10).join(lines), 1, lines_named)}\n"
+
+
+def _block_border(lines: Sequence[str], kept: int) -> int:
+    """The last blank line that loses at most a third of what fits."""
+    for at in range(kept, max(1, kept * 2 // 3), -1):
+        if at < len(lines) and not lines[at].strip() and not closing_fence(lines[:at]):
+            return at
+    return kept
 
 
 def _newest(room: Room) -> Rendered:
@@ -106,10 +210,6 @@ def _open_items(room: Room) -> Rendered:
     if kept == len(lines) and kept_bullets < len(bullets):
         spare = room.tokens - sum(map(count_tokens, lines)) - count_tokens(bullet_head)
         kept_bullets = max(kept_bullets, take_lines(bullets, spare))
-    for one in materials.open_items[:kept]:
-        room.shown.update(_split(source) for source in one.sources)
-    for action in materials.actions[:kept_bullets]:
-        room.shown.update(_split(source) for source in action.sources)
     text = "".join(lines[:kept])
     if kept_bullets:
         text += f"Without a box ({kept_bullets} of {len(materials.actions)}):\n{''.join(bullets[:kept_bullets])}"
@@ -257,8 +357,6 @@ def _list(
 ) -> Rendered:
     printed = [f"- {marked_line(line.text, *line.sources)}\n" for line in lines[:most]]
     kept = take_lines(printed, room.tokens)
-    for line in lines[:kept]:
-        room.shown.update(_split(source) for source in line.sources)
     text = "".join(printed[:kept])
     left: tuple[str, ...] = ()
     if noun and len(lines) > kept:
@@ -267,15 +365,10 @@ def _list(
     return Rendered(f" ({kept} of {len(lines)})\n{text}" if lines else "", left)
 
 
-def _split(source: str) -> tuple[str, int]:
-    path, _, line = source.partition(" · ")[0].rpartition(":")
-    return path, int(line) if line.isdecimal() else 0
-
-
 # In the order of the brief. The newest notes are rendered after the lists, which they leave out.
 SECTIONS: tuple[BriefSection, ...] = (
     BriefSection("Override (verbatim)", 0.0, 0, _override),
-    BriefSection("Latest status (verbatim)", 0.25, 1, status_section),
+    BriefSection("Latest status (verbatim)", 0.25, 1, _status),
     BriefSection("Newest notes (as written)", 0.25, 2, _newest),
     BriefSection("Open action items", 0.20, 3, _open_items),
     BriefSection("Recent decisions / owners / blockers", 0.10, 4, _decisions),

@@ -24,7 +24,7 @@ from workingset_mcp.answers.full.stretches import (
 from workingset_mcp.caller import stop_if_gone
 from workingset_mcp.index import Snapshot
 from workingset_mcp.index.rows import section_date
-from workingset_mcp.notes.days import last_day
+from workingset_mcp.notes.dates import last_day
 from workingset_mcp.notes.markdown import line_ends_kept
 from workingset_mcp.notes.note import Note, decode, parse_note, text_digest
 from workingset_mcp.notes.sections import Section

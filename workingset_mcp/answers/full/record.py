@@ -26,7 +26,7 @@ from workingset_mcp.answers.full.stretches import (
 )
 from workingset_mcp.index import Index, Snapshot
 from workingset_mcp.index.rows import NoteRow
-from workingset_mcp.notes.days import last_day
+from workingset_mcp.notes.dates import last_day
 from workingset_mcp.notes.markdown import line_ends_kept
 from workingset_mcp.notes.note import Unit
 from workingset_mcp.vault.folder import Vault

@@ -18,7 +18,7 @@ from workingset_mcp.answers.full.pages import UNDATED, Extract, first_day
 from workingset_mcp.caller import stop_if_gone
 from workingset_mcp.index import Snapshot
 from workingset_mcp.index.rows import NoteRow
-from workingset_mcp.notes.days import last_day
+from workingset_mcp.notes.dates import last_day
 from workingset_mcp.notes.markdown import line_ends_kept
 from workingset_mcp.notes.note import Unit
 

@@ -6,7 +6,7 @@ out. Not here: which sections are looked at (`hits`), what is shown of one (`pac
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
@@ -19,6 +19,7 @@ from workingset_mcp.index.rows import CJK_RUN, NoteRow, SectionRow
 from workingset_mcp.notes.dates import date_words
 
 RERANKED = 60
+BOOST = 1.5  # what the branch of `--boost` is worth
 NEAR_CHARACTERS = 50
 SHORT_CHARACTERS = 60
 OWN_WORDS = 0.6  # what the typed words are worth beside those of `also`
@@ -88,6 +89,18 @@ def rank(query: Query, snapshot: Snapshot, stemmer: Stemmer, limits: Filter) -> 
         ranked.append(_rerank(base, sections[hit.section_id], notes[hit.note_id], asked))
     ranked.sort(key=lambda r: (-r.score, r.note.path, r.section.first_line, r.section.ordinal))
     return Ranking(tuple(ranked), tuple(weighed), absent, _is_weak(ranked, weighed), len(of_note))
+
+
+def bent(ranking: Ranking, branch: str | None, top: int | None) -> Ranking:
+    """The ranking with sections of `branch` weighed 1.5 times, cut to the best `top`."""
+    ranked = list(ranking.ranked)
+    if branch is not None:
+        ranked = [
+            one._replace(score=one.score * BOOST) if one.note.branch == branch else one
+            for one in ranked
+        ]
+        ranked.sort(key=lambda one: -one.score)  # stable: ties keep their order
+    return replace(ranking, ranked=tuple(ranked[:top]))
 
 
 class _Asked(NamedTuple):

@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 
 from workingset_mcp.cli.check.historical import historical_lines
 from workingset_mcp.cli.check.reading import Finding, Reading, said
-from workingset_mcp.notes.days import days_before
+from workingset_mcp.notes.dates import days_before
 from workingset_mcp.notes.markdown import outline_of
 from workingset_mcp.notes.words import URGENT
 
