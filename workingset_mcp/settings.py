@@ -16,21 +16,57 @@ from workingset_mcp.errors import SettingsError
 
 SETTINGS_FILE = "workingset.toml"
 
+# The words of each kind of label, in English, German, French, Spanish, Italian, Portuguese, Dutch, Polish,
+# Japanese, Chinese, Korean. A number, an emoji or a plural `s` may stand beside them (`notes.patterns`).
 LABELS: Mapping[str, tuple[str, ...]] = {
     "decision": (
-        "Decided", "Decision", "Decisions", "Resolution", "Resolved", "Conclusion", "Verdict",
-        "Outcome", "Consensus", "Agreed", "Beschluss", "Entscheidung", "Décision", "Decisión",
-        "決定", "結論", "决定", "结论", "결정",
+        "Decided", "Decision", "Decisions", "Resolution", "Resolutions", "Resolved", "Conclusion",
+        "Conclusions", "Verdict", "Outcome", "Outcomes", "Consensus", "Agreed", "Beschluss", "Beschlüsse",
+        "Entscheidung", "Entscheidungen", "Entschieden", "Décision", "Décisions", "Décidé", "Decisión",
+        "Decisiones", "Acuerdo", "Acuerdos", "Decisione", "Decisioni", "Deciso", "Decisão", "Decisões",
+        "Deliberação", "Besluit", "Besluiten", "Beslissing", "Beslissingen", "Decyzja", "Decyzje",
+        "Ustalenie", "Ustalenia", "決定", "決定事項", "結論", "合意事項", "决定", "决议", "结论", "결정",
+        "결정사항", "결정 사항", "결론",
     ),
-    "owner": ("Owner", "Assignee", "DRI", "Champion", "Verantwortlich", "Responsable", "担当"),
-    "due": ("Due", "Due date", "Deadline", "Fällig", "Frist", "期限"),
-    "blocker": ("Blocker", "Blocked", "Blocked by", "Risk", "Risiko"),
+    "owner": (
+        "Owner", "Owners", "Assignee", "Assignees", "Assigned to", "DRI", "Champion", "Responsible",
+        "Verantwortlich", "Verantwortliche", "Zuständig", "Responsable", "Responsables", "Responsabile",
+        "Responsabili", "Responsável", "Responsáveis", "Verantwoordelijk", "Verantwoordelijke",
+        "Eigenaar", "Odpowiedzialny", "Odpowiedzialna", "Właściciel", "担当", "担当者", "责任人", "负责人",
+        "담당", "담당자",
+    ),
+    "due": (
+        "Due", "Due date", "Due dates", "Deadline", "Deadlines", "Fällig", "Fällig am", "Frist",
+        "Fristen", "Échéance", "Échéances", "Date limite", "Fecha límite", "Vencimiento", "Plazo",
+        "Scadenza", "Scadenze", "Prazo", "Prazos", "Data limite", "Vervaldatum", "Uiterste datum",
+        "Termin wykonania", "期限", "締切", "締め切り", "納期", "截止日期", "截止时间", "마감", "마감일", "기한",
+    ),
+    "blocker": (
+        "Blocker", "Blockers", "Blocked", "Blocked by", "Blocked on", "Impediment", "Impediments", "Risk",
+        "Risks", "Risiko", "Risiken", "Hindernis", "Hindernisse", "Blockiert", "Risque", "Risques",
+        "Blocage", "Blocages", "Bloqué", "Riesgo", "Riesgos", "Bloqueo", "Bloqueos", "Bloqueado",
+        "Rischio", "Rischi", "Blocco", "Blocchi", "Bloccato", "Risco", "Riscos", "Bloqueio",
+        "Bloqueios", "Risico", "Risico's", "Geblokkeerd", "Belemmering", "Belemmeringen", "Ryzyko",
+        "Ryzyka", "Blokada", "Blokady", "Zablokowane", "ブロッカー", "リスク", "障害", "阻塞", "阻碍", "风险",
+        "블로커", "리스크", "위험", "장애",
+    ),
     "action": (
-        "Action", "Action item", "Action items", "AI", "AP", "TODO", "Next step", "Next steps",
-        "Follow-up", "Follow up", "Aufgabe", "Nächste Schritte",
+        "Action", "Actions", "Action item", "Action items", "Action point", "Action points", "AI", "AP",
+        "TODO", "TODOs", "To do", "To-do", "Next step", "Next steps", "Follow-up", "Follow-ups",
+        "Follow up", "Follow ups", "Aufgabe", "Aufgaben", "Maßnahme", "Maßnahmen", "Nächster Schritt",
+        "Nächste Schritte", "Zu tun", "À faire", "Prochaine étape", "Prochaines étapes", "Acción",
+        "Acciones", "Tarea", "Tareas", "Próximo paso", "Próximos pasos", "Por hacer", "Azione", "Azioni",
+        "Da fare", "Prossimo passo", "Prossimi passi", "Ação", "Ações", "Tarefa", "Tarefas",
+        "Próximo passo", "Próximos passos", "A fazer", "Actie", "Acties", "Actiepunt", "Actiepunten",
+        "Volgende stap", "Volgende stappen", "Te doen", "Zadanie", "Zadania", "Następny krok",
+        "Następne kroki", "Kolejne kroki", "Do zrobienia", "アクション", "アクションアイテム", "次のステップ",
+        "ネクストアクション", "宿題", "やること", "行动项", "待办", "待办事项", "下一步", "后续行动", "액션",
+        "액션 아이템", "할 일", "다음 단계", "조치사항", "조치 사항",
     ),
-    "fact": ("Fact", "Key fact", "Total", "Fakt"),
+    "fact": ("Fact", "Facts", "Key fact", "Key facts", "Total", "Fakt", "Fakten"),
 }  # fmt: skip
+# Words that say too little as a heading: too short, or a heading over anything that came out.
+_LABELS_ALONE = {"AI", "AP", "Resolved", "Outcome", "Outcomes", "Verdict"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +79,14 @@ class Settings:
     status_words: tuple[str, ...] = ("Status", "Stand", "Statut", "Estado", "現状", "当前状态")
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: LABELS)
     action_headings: tuple[str, ...] = (
-        "Action items", "Action item", "Actions", "Action points", "Next steps", "Next step",
-        "To do", "To-do", "TODO", "TODOs", "Follow-up", "Follow-ups", "Follow ups", "Tasks",
-        "Aufgaben", "Nächste Schritte", "Prochaines étapes", "Próximos pasos", "宿題", "待办",
+        *(word for word in LABELS["action"] if word not in _LABELS_ALONE),
+        "Tasks", "Open items", "Offene Punkte", "Tâches", "Taken", "タスク", "任务", "작업",
     )  # fmt: skip
     decision_headings: tuple[str, ...] = (
-        "Conclusion", "Conclusions", "Decision", "Decisions", "Resolution", "Resolutions",
-        "Conclusion/Resolution", "Beschlüsse", "Beschluss", "決定", "結論", "结论", "결정",
+        *(word for word in LABELS["decision"] if word not in _LABELS_ALONE),
+        "Conclusion/Resolution",
     )  # fmt: skip
+    blocker_headings: tuple[str, ...] = LABELS["blocker"]
     date_order: Literal["dmy", "mdy"] | None = None
     glossary: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     override_max_bytes: int = 9_000
@@ -69,7 +105,7 @@ class Settings:
         shaping = (
             self.carriers, self.ignore, self.respect_gitignore, self.status_words,
             sorted(self.labels.items()), self.action_headings, self.decision_headings,
-            self.date_order,
+            self.blocker_headings, self.date_order,
         )  # fmt: skip
         return hashlib.sha256(repr(shaping).encode()).hexdigest()[:12]
 

@@ -12,7 +12,7 @@ from operator import add
 from typing import NamedTuple
 
 from workingset_mcp.notes.dates import date_words
-from workingset_mcp.notes.lines import LABEL_KINDS, STANDING_KINDS, Item
+from workingset_mcp.notes.lines import LABEL_KINDS, STANDING_KINDS, UNREAD_KIND, Item
 from workingset_mcp.notes.note import Note, Remark, Unit
 from workingset_mcp.notes.statuses import StatusBlock, date_of_heading
 from workingset_mcp.vault.folder import Fingerprint
@@ -21,8 +21,8 @@ CJK_RUN = re.compile(
     r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\uff66-\uff9f"
     r"\U00020000-\U0003ffff]+"
 )
-ITEM_KINDS = ("task", *LABEL_KINDS, *STANDING_KINDS)
-ITEM_FORMS = ("", "label", "bullet", "heading")
+ITEM_KINDS = ("task", *LABEL_KINDS, *STANDING_KINDS, UNREAD_KIND)
+ITEM_FORMS = ("", "label", "bullet", "heading", "row")
 _PATH_MARKS = re.compile(r"[/_.\-]+")
 
 

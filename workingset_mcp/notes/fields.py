@@ -1,56 +1,110 @@
 """Who owns an item and when it is due, in the forms people write. Pure."""
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 
-from workingset_mcp.notes.dates import DATE_HINT, find_dates
-from workingset_mcp.notes.lines import STANDING_KINDS, Item, any_of
+from workingset_mcp.notes.dates import DATE_HINT, days_before, find_dates
+from workingset_mcp.notes.lines import STANDING_KINDS, UNREAD_KIND, Item, any_of
+from workingset_mcp.notes.people import NAME, People
 from workingset_mcp.settings import Settings
 
 _NEAR_CHARACTERS = 30  # from a word like `due` to its date
+_MOST_CHARACTERS = (
+    600  # of an item that are looked through: a pasted page names no owner further in
+)
+_SEPARATOR = r"(?:,[ ]?|[ ]?[/&+][ ]?| and | und | et | y | e | en | i )"
 _BRACKET_PREFIX = re.compile(r"^\W{0,2}\*{0,2}\[([^\]\[]{1,80})\](?!\()\*{0,2}")
-_HANDLE = re.compile(r"(?<![\w@/.`])@([A-Za-z0-9][\w-]{0,38})")
-_INLINE_OWNER = re.compile(r"\[(?:owner|assignee)::[ \t]*([^\]]{1,80})\]", re.IGNORECASE)
+_NAME_PREFIX = re.compile(
+    rf"^(?:\*\*|__)?(?P<names>{NAME}(?:{_SEPARATOR}{NAME}){{0,4}})(?:\*\*|__)?[ \t]?[:：](?:\*\*|__)?[ \t]"
+)
+_NAME_TO_DO = re.compile(
+    rf"^(?:\*\*|__)?(?P<names>{NAME}(?:{_SEPARATOR}{NAME}){{0,3}})(?:\*\*|__)?"
+    r"[ ](?:to|will|shall|must|needs to|soll|wird|muss|va|doit|debe|deve|moet|zal)[ ](?!be\b)[a-zß-ÿ]"
+)
+_ASSIGNED = re.compile(
+    r"\b(?:assigned to|assignee|zugewiesen an|assignée? à|asignad[oa] a|assegnat[oa] a|atribuíd[oa] a"
+    rf"|toegewezen aan|przypisan[aeoy] do):?[ ]@?(?P<name>{NAME})",
+    re.IGNORECASE,
+)
+_HANDLE = re.compile(
+    r"(?<![\w@/.`])@(?:\[\[(?P<link>[^\]\n|]{1,60})\]\]"
+    r"|(?P<full>[A-ZÀ-Þ][\w'’-]{1,20} [A-ZÀ-Þ][\w'’-]{1,20})(?=[,:;.)\]]|$| to | will | and |: )"
+    r"|(?P<handle>[A-Za-z0-9][\w-]{0,38})(?!\())"
+)
+_INLINE_OWNER = re.compile(r"[\[(](?:owner|assignee)::[ \t]*@?([^\])]{1,80})[\])]", re.IGNORECASE)
 _NO_OWNER = re.compile(
     r"^(?:urgent|asap|blocker|blocked|critical|high|medium|low|wip|todo|done|new|open|draft|optional"
-    r"|p\d|q\d|tbd|\W*)$",
+    r"|p\d|q\d|tbd|due|all|everyone|here|channel|\W*)$",
     re.IGNORECASE,
 )
 _DUE_MARK = re.compile(
-    r"📅|\[(?:due|deadline)::|(?:^|[(\s,;*_])(?:due|by|until|deadline|fällig|bis)\b[:*_]*",
+    r"[📅📆🗓]\ufe0f?|@due\(|[\[(](?:due|deadline)::|\bDEADLINE:|<time\b[^<>]{0,40}datetime=[\"']"
+    r"|(?:^|[(\s,;*_])(?:due|by|until|deadline|fällig|bis|avant(?: le)?|d'ici|pour le|antes del?|para el|entro(?: il)?"
+    r"|até|vóór|voor|tegen|przed|do dnia)\b[:*_]*",
     re.IGNORECASE,
 )
+_PLANNED_MARK = re.compile(r"[⏳🛫]\ufe0f?|\bSCHEDULED:|[\[(](?:scheduled|start)::")
+_BEHIND_DATE = re.compile(r"[ ]?(?:まで|迄|까지|之前|前|以前)")
+_HALF_A_YEAR = 183
 
 
-def with_fields(item: Item, date: str, settings: Settings) -> Item:
-    """The item with its owners, due day and date filled in."""
-    if item.kind in STANDING_KINDS:
+def with_fields(item: Item, date: str, note_date: str, settings: Settings, people: People) -> Item:
+    """The item with its owners, due day and date filled in.
+
+    `date`: of the nearest dated heading; `note_date` completes days without a year.
+    """
+    if item.kind in (*STANDING_KINDS, UNREAD_KIND):
         return item
-    owners = _owners(item, settings)
-    due = _due(item, settings)
+    text = item.text[:_MOST_CHARACTERS]
+    owners = tuple(dict.fromkeys((*item.owners, *_owners(item, text, settings, people))))
+    due = item.due or _due(item, text, date or note_date, settings)
     if not owners and not due and not date:
         return item
     return Item(item.line, item.kind, item.text, item.form, item.state, owners, due, date)
 
 
-def _owners(item: Item, settings: Settings) -> tuple[str, ...]:
-    text = item.text
-    found: list[str] = []
+def _owners(item: Item, text: str, settings: Settings, people: People) -> Iterator[str]:
+    for owner in _named(item, text, settings, people):
+        clean = re.sub(r"[*_`]", "", owner).strip(" @.,;:()[]")
+        if clean and len(clean) <= 60 and not _NO_OWNER.match(clean):
+            yield clean
+
+
+def _named(item: Item, text: str, settings: Settings, people: People) -> Iterator[str]:
     prefix = _BRACKET_PREFIX.match(text) if "[" in text else None
     if prefix:
-        found.extend(re.split(r"[,/&;]| and | und ", prefix[1]))
+        parts = re.split(r"[,/&;]| and | und ", prefix[1])
+        yield from (
+            part
+            for part in parts
+            if _is_owner_tag(part.strip(), several=len(parts) > 1, people=people)
+        )
     if ":" in text or "：" in text:
         field = _owner_field(settings.labels["owner"]).search(text)
         if field:
-            found.extend(re.split(r"[,/&]| and | und ", field[1]))
+            yield from re.split(r"[,/&]| and | und ", field[1])
+    if item.kind in ("task", "action") and (text[:1].isupper() or text.startswith(("**", "__"))):
+        for pattern in (_NAME_PREFIX, _NAME_TO_DO):
+            matched = pattern.match(text)
+            names = re.split(_SEPARATOR, matched["names"]) if matched else []
+            if names and all(map(people.has, names)):
+                yield from names
+                break
+    if matched := _ASSIGNED.search(text):
+        yield matched["name"]
     if "::" in text:
-        found.extend(match[1] for match in _INLINE_OWNER.finditer(text))
+        yield from (match[1] for match in _INLINE_OWNER.finditer(text))
     if "@" in text:
-        found.extend(match[1] for match in _HANDLE.finditer(text))
-    if not found:
-        return ()
-    clean = (re.sub(r"[*_`]", "", owner).strip(" @.,;:()[]") for owner in found)
-    return tuple(dict.fromkeys(o for o in clean if o and len(o) <= 60 and not _NO_OWNER.match(o)))
+        yield from (
+            match["link"] or match["full"] or match["handle"] for match in _HANDLE.finditer(text)
+        )
+
+
+def _is_owner_tag(tag: str, *, several: bool, people: People) -> bool:
+    """Whether a tag in square brackets names someone, not a product, a vendor or a subject."""
+    word = tag.strip("*@ ")
+    return several or " " in word or tag.startswith("@") or bool(word and people.has(word))
 
 
 @lru_cache(maxsize=8)
@@ -62,19 +116,37 @@ def _owner_field(words: tuple[str, ...]) -> re.Pattern[str]:
     )
 
 
-def _due(item: Item, settings: Settings) -> str:
-    if not DATE_HINT.search(item.text):
+def _due(item: Item, text: str, written: str, settings: Settings) -> str:
+    """The day by which an item is due; `written` is the day of its note, as much as is known."""
+    year = int(written[:4]) if written[:4].isdecimal() else None
+    if year is None and not DATE_HINT.search(text):
         return ""
     if item.kind == "due" and item.form == "label":
-        return _first_day(item.text, settings)
-    for marked in _DUE_MARK.finditer(item.text):
-        behind = item.text[marked.end() : marked.end() + _NEAR_CHARACTERS]
-        day = _first_day(behind, settings)
-        if day:
-            return day
+        return _first_day(text, year, written, settings)
+    for mark in (_DUE_MARK, _PLANNED_MARK):
+        for marked in mark.finditer(text):
+            behind = text[marked.end() : marked.end() + _NEAR_CHARACTERS]
+            day = _first_day(behind, year, written, settings)
+            if day:
+                return day
+    if not text.isascii():
+        for date in find_dates(text, year=year, order=settings.date_order):
+            if len(date.value) == 10 and _BEHIND_DATE.match(text, date.end):
+                return _in_its_year(text[date.start : date.end], date.value, written)
     return ""
 
 
-def _first_day(text: str, settings: Settings) -> str:
-    dates = find_dates(text, order=settings.date_order)
-    return next((date.value for date in dates if len(date.value) == 10), "")
+def _first_day(text: str, year: int | None, written: str, settings: Settings) -> str:
+    for date in find_dates(text, year=year, order=settings.date_order):
+        if len(date.value) == 10:
+            return _in_its_year(text[date.start : date.end], date.value, written)
+    return ""
+
+
+def _in_its_year(said: str, day: str, written: str) -> str:
+    """A day said without its year lies ahead of its note: in January for a note of December."""
+    if len(written) < 10 or day[:4] in said:
+        return day
+    if day < days_before(written, _HALF_A_YEAR):
+        return f"{int(day[:4]) + 1}{day[4:]}"
+    return day

@@ -1,7 +1,7 @@
-"""What single lines of a note say: tasks, labelled lines, lines under headings that make them so.
+"""What single lines of a note say: tasks, labelled lines, lines and rows under headings that make them so.
 
 Each item is one line, verbatim but for its list mark and box, with the line it stands on. Pure: it
-reads an `Outline` and gives values. Not here: which of them a brief shows (`brief`).
+reads an `Outline` and gives values. Not here: which of them a brief shows (`brief`), tables (`tables`).
 """
 
 import re
@@ -9,138 +9,283 @@ from collections.abc import Iterator
 
 from workingset_mcp.notes.fields import with_fields
 from workingset_mcp.notes.lines import (
+    DRAWN_BOX,
     LETTERS,
     LIST_MARK,
-    TASK_BOX,
+    OPEN_STATES,
+    UNREAD_KIND,
     Item,
     bare_line,
     plain,
+    state_of,
     without_comment,
     without_link_targets,
 )
-from workingset_mcp.notes.outline import Kind, Outline
+from workingset_mcp.notes.outline import Heading, Kind, Outline
 from workingset_mcp.notes.patterns import Patterns, patterns_for
+from workingset_mcp.notes.people import People
 from workingset_mcp.notes.standing import standing_of
 from workingset_mcp.notes.statuses import DatedHeadings
+from workingset_mcp.notes.tables import rows_of, tables_of
+from workingset_mcp.notes.words import ATTENDANCE, GROUP_HEADING, NOTHING
 from workingset_mcp.settings import Settings
 
-_TASK = re.compile(rf"\n[ \t>]*{LIST_MARK}[ \t]+\[([ xX/\-><!?])\][ \t]+(\S[^\n]*)")
-_TASK_BOX = re.compile(TASK_BOX)
-_BULLET = re.compile(rf"^([ \t>]*){LIST_MARK}[ \t]+(\S.*)$")
-_BOX = re.compile(r"^\[[^\[\]]?\](?:[ \t]|$)")
-_NOTHING = re.compile(
-    r"^\W*(?:none|n/?a|nothing|no(?:ne)? (?:new|open|action items?)|tbd|keine?|nichts|なし|无|없음)\W*$",
-    re.IGNORECASE,
+_TASK = re.compile(
+    rf"\n(?P<lead>[ \t>]*)(?P<mark>(?:{LIST_MARK}|\*{{2,8}})[ \t]+)?{DRAWN_BOX}(?P<text>\S[^\n]*)"
 )
+_MAY_HOLD_BOX = re.compile(
+    r"\[[^\[\]\n]?\\?\][ \t]|[☐⬜◻▢□❏☑☒✓✔✅]"
+    r"|\n[ \t>]*(?:[-*+]|\*{2,8})[ \t]+(?:TODO|DOING|NOW|LATER|WAITING|IN-PROGRESS|DONE|CANCEL)"
+)
+# What a person draws as a box and none of the above reads: in a cell, without a list mark or a blank.
+_LOOKS_LIKE_BOX = re.compile(
+    rf"\n[ \t>]*(?P<mark>{LIST_MARK}[ \t]*)?(?:\|[^\n\[]*)?\[[ \txX]{{0,3}}\](?![(\[:])"
+)
+_SAYS_SOMETHING = re.compile(r"\][^\]\w]*\w")
+_BULLET = re.compile(rf"^([ \t>]*){LIST_MARK}[ \t]+(\S.*)$")
+_BOX = re.compile(DRAWN_BOX)
+_STRUCK = re.compile(r"^[*_]{0,3}~~[^~]+~~[*_]{0,3}\W*$")
+_CANCELLED_DAY = re.compile(r"❌\ufe0f?[ \t]*\d{4}-\d\d-\d\d")
+_WEAK_SIGNS = (
+    "✅✔✓□▢❏"  # also signs of emphasis, and bullets: boxes only in a list or under a heading
+)
+_MOST_CHILDREN = 40
 
 
 def items_of(
-    outline: Outline, settings: Settings, dated: DatedHeadings, *, undated: bool
+    outline: Outline, settings: Settings, dated: DatedHeadings, *, note_date: str, template: bool
 ) -> list[Item]:
-    """Every item of a note, in line order; standing lines only where the note has no date."""
-    patterns = patterns_for(settings)
-    found = {item.line: item for item in _labelled(outline, patterns)}
-    for item in _under_headings(outline, patterns):
+    """Every item of a note, in line order; standing lines only where the note has no date.
+
+    The boxes of a template are nobody's work.
+    """
+    reader = _Reader(outline, patterns_for(settings), People(outline.flat))
+    found = {item.line: item for item in reader.labelled()}
+    labels = frozenset(found)
+    for item in reader.under_headings():
         found.setdefault(item.line, item)
-    for item in _tasks(outline):
+    for item in () if template else reader.tasks(labels):
         found[item.line] = item
-    if undated:
+    for item in () if template else reader.unread():
+        found.setdefault(item.line, item)
+    if not note_date:
         for item in standing_of(outline):
             found.setdefault(item.line, item)
     return [
-        with_fields(found[line], dated.at(line), settings)
+        with_fields(found[line], dated.at(line), note_date, settings, reader.people)
         for line in sorted(found)
-        if found[line].kind == "task" or not _NOTHING.match(found[line].text)
+        if found[line].kind in ("task", UNREAD_KIND) or not NOTHING.match(found[line].text)
     ]
 
 
-def _tasks(outline: Outline) -> Iterator[Item]:
-    if not _TASK_BOX.search(outline.flat):
-        return
-    for line, matched in outline.lines_like(_TASK):
-        kind = outline.kinds[line - 1]
-        if kind != Kind.TEXT or not (line in outline.item_depth or _inside_list(outline, line)):
-            continue
-        text = without_comment(matched[2])
-        if text:
-            yield Item(line, "task", text, state=matched[1])
+class _Reader:
+    """One pass over a note for each form of item."""
 
+    def __init__(self, outline: Outline, patterns: Patterns, people: People) -> None:
+        self.people = people
+        self._outline, self._patterns = outline, patterns
+        self._owner_at: dict[int, str] = {}  # of lines below a person's name
+        self._kind_at: dict[int, str] = {}  # of lines below a heading of items
+        self._boxes: set[int] = set()  # lines whose box was read, as a task or as something else
 
-def _inside_list(outline: Outline, line: int) -> bool:
-    """Whether an indented line continues a list item (CommonMark reads a deep tab as text)."""
-    while line >= 1 and outline.lines[line - 1].strip():
-        if line in outline.item_depth:
-            return True
-        line -= 1
-    return False
+    # -- boxes -------------------------------------------------------------------------------------
 
+    def tasks(self, labels: frozenset[int]) -> Iterator[Item]:
+        """Boxes in all their forms, but those that tick who is present."""
+        if not _MAY_HOLD_BOX.search(f"\n{self._outline.flat}"):
+            return
+        for line, drawn in self._outline.lines_like(_TASK):
+            text = without_comment(drawn["text"])
+            if not text or not self._is_box(line, drawn, labels):
+                continue
+            self._boxes.add(line)
+            if self._ticks_attendance(line):
+                continue
+            state = state_of(drawn)
+            if state in OPEN_STATES and _STRUCK.match(text):
+                state = "x"
+            elif state in OPEN_STATES and _CANCELLED_DAY.search(text):
+                state = "-"
+            owner = self._owner_at.get(line, "")
+            yield Item(line, "task", text, state=state, owners=(owner,) if owner else ())
 
-def _labelled(outline: Outline, patterns: Patterns) -> Iterator[Item]:
-    for line, matched in outline.lines_like(patterns.label):
+    def _is_box(self, line: int, drawn: re.Match[str], labels: frozenset[int]) -> bool:
+        outline, sign = self._outline, drawn["sign"]
         if outline.kinds[line - 1] != Kind.TEXT:
-            continue
-        key = matched["boxed"] or matched["key"]
-        if key.upper() in ("AI", "AP") and not key.isupper():
-            continue
-        kind = patterns.kind_of_label[plain(key)]
-        if matched["text"].strip(" \t*_"):
-            yield Item(
-                line, kind, without_comment(bare_line(outline.lines[line - 1])), form="label"
+            return False
+        if drawn["mark"]:
+            return (
+                line in outline.item_depth or self._inside_list(line) or "**" in drawn["mark"]
+            ) and not (sign and sign in _WEAK_SIGNS and line in labels)
+        if not sign or len(drawn["lead"].expandtabs(4)) > 3:
+            return False  # `[ ] text` without a list mark is told as not read
+        return sign not in _WEAK_SIGNS or line in self._kind_at
+
+    def _inside_list(self, line: int) -> bool:
+        """Whether an indented line continues a list item (CommonMark reads a deep tab as text)."""
+        outline = self._outline
+        while line >= 1 and outline.lines[line - 1].strip():
+            if line in outline.item_depth:
+                return True
+            line -= 1
+        return False
+
+    def _ticks_attendance(self, line: int) -> bool:
+        """Whether a box stands under a heading, or a label, of who is present."""
+        outline = self._outline
+        if any(ATTENDANCE.match(mark.text) for mark in outline.marks_above(line)):
+            return True
+        for above in range(line - 1, max(0, line - _MOST_CHILDREN), -1):
+            text = outline.lines[above - 1]
+            if above in outline.item_depth or not text.strip():
+                continue
+            return outline.kinds[above - 1] == Kind.TEXT and bool(
+                ATTENDANCE.match(text.strip(" \t*_>"))
             )
-        else:
-            for child, text in _children(outline, line):
-                yield Item(child, kind, text, form="label")
+        return False
 
-
-def _children(outline: Outline, line: int) -> Iterator[tuple[int, str]]:
-    """The bullets nested below a label that has no text of its own, or standing right behind it."""
-    own = outline.item_depth.get(line, 0)
-    for below in range(line + 1, min(line + 40, len(outline.lines)) + 1):
-        text = outline.lines[below - 1]
-        if not text.strip():
-            continue
-        depth = outline.item_depth.get(below, 0)
-        if outline.kinds[below - 1] != Kind.TEXT or (below in outline.item_depth and depth <= own):
+    def unread(self) -> Iterator[Item]:
+        """Lines that look like a box and are none to us: they are counted, so that none is lost unseen."""
+        outline = self._outline
+        if "[" not in outline.flat:
             return
-        bullet = _BULLET.match(text)
-        if depth == own + 1 and bullet and not _BOX.match(bullet[2]):
-            yield below, without_comment(bullet[2])
-        elif depth == 0 and not text.startswith((" ", "\t")):
-            return
+        for line, drawn in outline.lines_like(_LOOKS_LIKE_BOX):
+            kind = outline.kinds[line - 1]
+            stands = kind == Kind.TABLE or (
+                kind == Kind.TEXT and (not drawn["mark"] or self._inside_list(line))
+            )
+            text = without_comment(outline.lines[line - 1].strip())
+            is_said = stands and line not in self._boxes and _SAYS_SOMETHING.search(text)
+            if is_said and not self._ticks_attendance(line):
+                yield Item(line, UNREAD_KIND, text)
+
+    # -- labels ------------------------------------------------------------------------------------
+
+    def labelled(self) -> Iterator[Item]:
+        """Lines that begin with a label, and the bullets below a label without text."""
+        outline, patterns = self._outline, self._patterns
+        for line, matched in outline.lines_like(patterns.label):
+            if outline.kinds[line - 1] != Kind.TEXT:
+                continue
+            key = matched["boxed"] or matched["key"]
+            if key.upper() in ("AI", "AP") and not key.isupper():
+                continue
+            kind = patterns.kind_of_label[plain(key)]
+            text = matched["text"].strip(" \t*_`")
+            if text and not NOTHING.match(text):
+                yield Item(
+                    line, kind, without_comment(bare_line(outline.lines[line - 1])), form="label"
+                )
+            elif not text:
+                for child, words in self._children(line):
+                    yield Item(child, kind, words, form="label")
+
+    def _children(self, line: int) -> Iterator[tuple[int, str]]:
+        """The bullets nested below a label that has no text of its own, or standing right behind it."""
+        outline = self._outline
+        own = outline.item_depth.get(line, 0)
+        for below in range(line + 1, min(line + _MOST_CHILDREN, len(outline.lines)) + 1):
+            text = outline.lines[below - 1]
+            if not text.strip():
+                continue
+            depth = outline.item_depth.get(below, 0)
+            if outline.kinds[below - 1] != Kind.TEXT or (
+                below in outline.item_depth and depth <= own
+            ):
+                return
+            bullet = _BULLET.match(text)
+            if depth == own + 1 and bullet and _is_open_bullet(bullet[2]):
+                yield below, without_comment(bullet[2])
+            elif depth == 0 and not text.startswith((" ", "\t")):
+                return
+
+    # -- headings ----------------------------------------------------------------------------------
+
+    def under_headings(self) -> Iterator[Item]:
+        """Bullets, lines and rows under headings that make them actions, decisions or blockers."""
+        marks, patterns = self._outline.marks, self._patterns
+        at = 0
+        while at < len(marks):
+            mark, kind = marks[at], patterns.kind_under(marks[at].text)
+            at += 1
+            if not kind:
+                continue
+            yield from self._lines_under(kind, mark, "")
+            while (
+                at < len(marks) and marks[at].level > mark.level and self._is_group(kind, marks[at])
+            ):
+                yield from self._lines_under(kind, marks[at], self.people.bare_name(marks[at].text))
+                at += 1
+        for table in tables_of(self._outline):
+            if table.first not in self._kind_at:
+                yield from rows_of(table, "", self._patterns)
+
+    def _is_group(self, kind: str, mark: Heading) -> bool:
+        """Whether a heading below one of actions only groups them: by person, by urgency, by time."""
+        if kind == "decision" or self._patterns.kind_under(mark.text):
+            return False
+        return bool(self.people.bare_name(mark.text) or GROUP_HEADING.match(mark.text))
+
+    def _last_line(self, mark: Heading) -> int:
+        following = self._outline.mark_after(mark.line)
+        return following.line - 1 if following else len(self._outline.lines)
+
+    def _lines_under(self, kind: str, mark: Heading, owner: str) -> Iterator[Item]:
+        outline = self._outline
+        form = "bullet" if kind == "action" else "heading"
+        first, last = mark.last_line + 1, self._last_line(mark)
+        in_first_paragraph = bullets = False
+        person = ""  # the bullet above that only names someone: the bullets below it are theirs
+        self._kind_at.update(dict.fromkeys(range(first, last + 1), kind))
+        for table in tables_of(outline, first, last):
+            yield from rows_of(table, kind, self._patterns)
+        for line in range(first, last + 1):
+            text = outline.lines[line - 1]
+            if outline.kinds[line - 1] != Kind.TEXT or not text.strip():
+                if kind == "decision" and in_first_paragraph:
+                    return  # the first paragraph is the decision; what follows explains it
+                continue
+            bullet, depth = _BULLET.match(text), outline.item_depth.get(line, 0)
+            if bullet:
+                if depth == 1:
+                    person, bullets = self._person_above_bullets(line, bullet[2]), True
+                if whose := person or owner:
+                    self._owner_at[line] = whose
+                if depth == (2 if person else 1) and _is_open_bullet(bullet[2]):
+                    words = without_comment(bullet[2])
+                    yield Item(line, kind, words, form=form, owners=(whose,) if whose else ())
+            elif name := self._person_before_bullets(line, text):
+                owner = name
+            elif not (bullets and kind != "action") and _is_paragraph_line(text):
+                in_first_paragraph = True
+                yield Item(line, kind, without_comment(text.strip()), form=form)
+
+    def _person_above_bullets(self, line: int, text: str) -> str:
+        """The person that a bullet names and nothing else, if bullets are nested below it."""
+        below = self._outline.item_depth.get(line + 1, 0) or self._outline.item_depth.get(
+            line + 2, 0
+        )
+        return self.people.bare_name(text) if below == 2 else ""
+
+    def _person_before_bullets(self, line: int, text: str) -> str:
+        """The person that a line of text names and nothing else, if a list begins behind it."""
+        depths = self._outline.item_depth
+        if not (line + 1 in depths or line + 2 in depths):
+            return ""
+        return self.people.bare_name(text)
 
 
-def _under_headings(outline: Outline, patterns: Patterns) -> Iterator[Item]:
-    """Bullets and paragraph lines under headings that make them actions or decisions."""
-    marks = outline.marks
-    for at, mark in enumerate(marks):
-        kind = patterns.kind_under(mark.text)
-        if not kind:
-            continue
-        last = marks[at + 1].line - 1 if at + 1 < len(marks) else len(outline.lines)
-        yield from _lines_under(outline, kind, mark.last_line + 1, last)
-
-
-def _lines_under(outline: Outline, kind: str, first: int, last: int) -> Iterator[Item]:
-    form = "bullet" if kind == "action" else "heading"
-    in_first_paragraph = bullets = False
-    for line in range(first, last + 1):
-        text = outline.lines[line - 1]
-        if outline.kinds[line - 1] != Kind.TEXT or not text.strip():
-            if kind == "decision" and in_first_paragraph:
-                return  # the first paragraph is the decision; what follows explains it
-            continue
-        bullet = _BULLET.match(text)
-        if bullet:
-            if outline.item_depth.get(line) == 1 and not _BOX.match(bullet[2]):
-                bullets = True
-                yield Item(line, kind, without_comment(bullet[2]), form=form)
-        elif not (bullets and kind == "decision") and _is_paragraph_line(text):
-            in_first_paragraph = True
-            yield Item(line, kind, without_comment(text.strip()), form=form)
+def _is_open_bullet(text: str) -> bool:
+    """Whether a bullet is no box (which is a task) and not struck out."""
+    return not (_BOX.match(text) or _STRUCK.match(text))
 
 
 def _is_paragraph_line(text: str) -> bool:
     stripped = without_comment(text.strip())
-    if text.startswith(("  ", "\t", "<", "|")) or not LETTERS.search(stripped):
+    if (
+        text.startswith(("  ", "\t", "<", "|"))
+        or not LETTERS.search(stripped)
+        or _STRUCK.match(stripped)
+    ):
         return False
     return len(without_link_targets(stripped)) > 8

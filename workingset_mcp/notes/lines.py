@@ -11,13 +11,23 @@ from workingset_mcp.notes.words import by_first_letter
 
 LABEL_KINDS = ("decision", "owner", "due", "blocker", "action", "fact")
 STANDING_KINDS = ("rhythm", "contact", "rule", "lead")
-OPEN_STATES = (" ", "/", "!", "?")
+UNREAD_KIND = "unread"  # looks like a box, and is not read as one
+# What stands in a box. Editors let people choose a sign of their own: all but these are open work.
+OPEN_STATES = (" ", "/", *'!?*~+=."bcdfiklnpuwIS')
 DONE_STATES = ("x", "X")
 CANCELLED_STATES = ("-", ">", "<")
 
-LIST_MARK = r"(?:[-*+]|\d{1,9}[.)])"
+LIST_MARK = r"(?:[-*+•◦‣▪●]|\d{1,9}[.)])"
 LETTERS = re.compile(r"\w{2}")
-TASK_BOX = r"\[[ xX/\-><!?]\][ \t]+"
+_STATES = re.escape("".join((*OPEN_STATES, *DONE_STATES, *CANCELLED_STATES)))
+TASK_BOX = rf"(?:\\?\[[{_STATES}]\\?\]|[☐☑☒]\ufe0f?)[ \t]+"
+# A box as people draw it: in brackets (escaped by some editors), as one sign, as a word (Logseq, org).
+DRAWN_BOX = (
+    rf"(?:\\?\[(?P<state>[{_STATES}])\\?\]|(?P<sign>[☐⬜◻▢□❏☑☒✓✔✅])\ufe0f?"
+    r"|(?P<word>TODO|DOING|NOW|LATER|WAITING|IN-PROGRESS|DONE|CANCELLED|CANCELED))[ \t]+"
+)
+_OPEN_SIGNS = "☐⬜◻▢□❏"
+_STATE_OF_WORD = {"DOING": "/", "IN-PROGRESS": "/", "DONE": "x", "CANCELLED": "-", "CANCELED": "-"}
 _LINE_MARK = re.compile(rf"[ \t>]*(?:{LIST_MARK}[ \t]+)?(?:{TASK_BOX})?")
 _LINE_MARKS = re.compile(
     rf"\n(?:[ \t>]+(?:{LIST_MARK}[ \t]+)?(?:{TASK_BOX})?|{LIST_MARK}[ \t]+(?:{TASK_BOX})?|{TASK_BOX})"
@@ -36,13 +46,22 @@ class Item(NamedTuple):
     """One line that says something of a known kind."""
 
     line: int
-    kind: str  # task, one of LABEL_KINDS, or one of STANDING_KINDS
+    kind: str  # task, one of LABEL_KINDS, one of STANDING_KINDS, or UNREAD_KIND
     text: str
-    form: str = ""  # label, bullet, heading: where its kind comes from
+    form: str = ""  # label, bullet, heading, row: where its kind comes from
     state: str = ""  # of a task: the character in its box
     owners: tuple[str, ...] = ()
     due: str = ""  # ISO day
     date: str = ""  # of the nearest dated heading above
+
+
+def state_of(box: re.Match[str]) -> str:
+    """The state that a `DRAWN_BOX` says."""
+    if box["sign"]:
+        return " " if box["sign"] in _OPEN_SIGNS else "x"
+    if box["word"]:
+        return _STATE_OF_WORD.get(box["word"], " ")
+    return box["state"]
 
 
 def bare_line(line: str) -> str:

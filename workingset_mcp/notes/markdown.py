@@ -24,6 +24,7 @@ _CLOSING_HASHES = re.compile(r"(?:^|(?<=[ \t]))#+$")
 _BOLD_LINE = re.compile(
     r"\n {0,3}(?:\*\*([^*\n]{1,200})\*\*|__([^_\n]{1,200})__):?[ \t]*$", re.MULTILINE
 )
+_TYPED_BULLET = re.compile(r"\n([ \t]*)[•◦‣▪●][ \t]+\S")
 _FENCE_END = re.compile(r"^[ \t>]*(`{3,}|~{3,})[ \t]*$")
 
 
@@ -50,6 +51,7 @@ def outline_of(text: str) -> Outline:
         return outline
     outline.front_matter_lines = _front_matter_lines(lines)
     _read_blocks(outline)
+    _mark_typed_bullets(outline)
     _mark_comments(outline)
     _mark_bold_lines(outline)
     outline.mark_lines = [mark.line for mark in outline.marks]
@@ -178,6 +180,15 @@ def _check_fence(outline: Outline, tag: object, first: int, last: int) -> None:
     closed = _FENCE_END.match(outline.lines[last - 1])
     if opened and not (last > first and closed and closed[1].startswith(opened[1])):
         outline.unclosed_fence_line = first
+
+
+def _mark_typed_bullets(outline: Outline) -> None:
+    """Bullets pasted from word processors: a list to its reader, plain text to CommonMark."""
+    if outline.flat.isascii():
+        return
+    for line, matched in outline.lines_like(_TYPED_BULLET):
+        if outline.kinds[line - 1] == Kind.TEXT:
+            outline.item_depth.setdefault(line, 1 + len(matched[1].expandtabs(2)) // 2)
 
 
 def _mark_comments(outline: Outline) -> None:

@@ -91,6 +91,7 @@ def parse_note(path: str, raw: bytes, settings: Settings) -> Note:
     statuses = tuple(statuses_of(outline, settings, year=year))
     dated = DatedHeadings(outline, settings, year=year)
     remarks.extend(_remarks_of(outline, statuses))
+    template = bool(TEMPLATE.search(path))
     return Note(
         path=path,
         title=_title_of(path, front, outline),
@@ -98,11 +99,11 @@ def parse_note(path: str, raw: bytes, settings: Settings) -> Note:
         date_source=source,
         line_count=len(outline.lines),
         kind=kind,
-        template=bool(TEMPLATE.search(path)),
+        template=template,
         aliases=front.aliases,
         tags=front.tags,
         sections=tuple(sections_of(text, outline)),
-        items=tuple(items_of(outline, settings, dated, undated=not date)),
+        items=tuple(items_of(outline, settings, dated, note_date=date, template=template)),
         statuses=statuses,
         units=_units_of(outline, date, source, dated.headings),
         remarks=tuple(remarks),

@@ -85,6 +85,11 @@ class Outline:
         at = bisect_right(self.mark_lines, line) - 1
         return self.marks[at] if at >= 0 else None
 
+    def mark_after(self, line: int) -> Heading | None:
+        """The next mark below a line."""
+        at = bisect_right(self.mark_lines, line)
+        return self.marks[at] if at < len(self.marks) else None
+
     def marks_above(self, line: int) -> list[Heading]:
         """The headings that a line stands under, outermost first, bold lines included."""
         if not self._stacks:

@@ -21,8 +21,28 @@ def patterns_for(settings: Settings) -> "Patterns":
             tuple(settings.labels.items()),
             settings.action_headings,
             settings.decision_headings,
+            settings.blocker_headings,
         )
     )
+
+
+# A number or an emoji before a word that names something: `7. Action items`, `✅ Decision: …`.
+_NUMBER = r"(?:(?:\d{1,3}(?:\.\d{1,3}){0,3}[.):]?|[IVX]{1,4}[.)]|[A-Z][.)])[ \t]+)?"
+_EMOJI = r"(?:[^\w\s!-/:-@\[-`{-~“”„«»‘’–—…•◦‣▪●☐-☒]{1,8}[ \t]{0,3})?"
+_OTHER_WORD = r"[^\W\d_](?:[\w'’-]{0,24})[ \t]{1,3}"
+# What makes a heading say the opposite, or speak of the thing and not list it.
+_NOT_OPEN = (
+    r"completed?|closed|done|finished|past|previous|prior|old(?:er)?|last|former|resolved|archived?|cancel\w*"
+    r"|erledigte?n?|abgeschlossene?|frühere|termin\w+|passées?|hech[ao]s?|completad\w+|anteriores|completat\w+"
+    r"|precedenti|concluíd\w+|voltooide?|vorige|zakończone|poprzednie"
+)
+_ABOUT = (
+    r"the|no|how|what|why|when|who|where|about|using|writing|creating|making|example|sample|template"
+    r"|sans|ohne|sin|senza"
+)
+_STILL_TO_DECIDE = (
+    r"open|pending|upcoming|unresolved|future|proposed|offene|ausstehende|pendientes|ouvertes"
+)
 
 
 class Patterns:
@@ -34,13 +54,14 @@ class Patterns:
         labels: tuple[tuple[str, tuple[str, ...]], ...],
         action_headings: tuple[str, ...],
         decision_headings: tuple[str, ...],
+        blocker_headings: tuple[str, ...],
     ) -> None:
         self.kind_of_label = {plain(word): kind for kind, words in labels for word in words}
         keys = any_of([word for _, words in labels for word in words])
         self.label = re.compile(
-            rf"\n[ \t>]*(?:{LIST_MARK}[ \t]+)?[*_`]{{0,3}}(?:"
+            rf"\n[ \t>]*(?:{LIST_MARK}[ \t]+)?{_EMOJI}[*_`]{{0,3}}(?:"
             rf"\[(?P<boxed>{keys})\][*_]{{0,3}}[:：]?[ \t]+"
-            rf"|(?P<key>{keys})[*_`]{{0,3}}(?:[ \t]*\([^()\n]{{1,60}}\))?"
+            rf"|(?P<key>{keys})(?:[ \t]?[-#]?[ \t]?\d{{1,6}})?[*_`]{{0,3}}(?:[ \t]*\([^()\n]{{1,60}}\))?"
             r"(?:[*_`]{0,3}[ \t]{0,9}[:：][*_`]{0,3}|[*_`]{0,3}[ \t]{1,9}[-–—][ \t]+)"
             r")(?P<text>[^\n]*)",
             re.IGNORECASE,
@@ -51,19 +72,27 @@ class Patterns:
             rf"(?:{any_of(status_words)})(?P<rest>(?![^\W\d_])(?![-'’]\w).*)$",
             re.IGNORECASE | re.DOTALL,
         )
-        self._action_heading = re.compile(
-            rf"^\W*(?:{any_of(action_headings)})(?!\w)[^.]{{0,40}}$", re.IGNORECASE
-        )
-        self._decision_heading = re.compile(
-            rf"^\W*(?:{any_of(decision_headings)})(?!\w)(?![ -](?:making|process|guide|template))"
-            r".{0,20}$",
-            re.IGNORECASE,
-        )
+        self._headings = {
+            "action": _heading(action_headings, _NOT_OPEN, r"[^.]{0,40}"),
+            "decision": _heading(
+                decision_headings,
+                _STILL_TO_DECIDE,
+                r"(?![ -](?:making|makers?|process|guide|template|records?|criteria|matrix|framework|tree"
+                r"|needed|required|pending|to be))[^.]{0,30}",
+            ),
+            "blocker": _heading(blocker_headings, _NOT_OPEN, r"[^.]{0,30}"),
+        }
         self.kind_under = lru_cache(maxsize=4096)(self._kind_under)
 
     def _kind_under(self, heading: str) -> str:
-        """What a heading makes of the lines below it: an action, a decision, or nothing."""
-        text = without_link_targets(heading)
-        if self._action_heading.match(text):
-            return "action"
-        return "decision" if self._decision_heading.match(text) else ""
+        """What a heading makes of the lines below it: an action, a decision, a blocker, or nothing."""
+        text = without_link_targets(heading)[:200]
+        return next((kind for kind, pattern in self._headings.items() if pattern.match(text)), "")
+
+
+def _heading(words: tuple[str, ...], never_before: str, behind: str) -> re.Pattern[str]:
+    """A heading of these words, with a number or an emoji and at most two other words before them."""
+    before = rf"(?:(?!(?:{never_before}|{_ABOUT})\b){_OTHER_WORD}){{0,2}}"
+    return re.compile(
+        rf"^\W{{0,12}}{_NUMBER}\W{{0,12}}{before}(?:{any_of(words)})(?!\w){behind}$", re.IGNORECASE
+    )

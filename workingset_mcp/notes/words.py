@@ -282,3 +282,60 @@ URGENT = re.compile(
     _I,
 )
 FIRST_NOTES = re.compile(r"^(?:readme|index|overview|welcome|home|about|start)\b", _I)
+
+# -- forms of items -------------------------------------------------------------------------------------
+NOTHING = re.compile(  # what a label or a cell says that says there is none
+    r"^\W*(?:none|n/?a|nil|nothing(?: to report| new)?|nobody"
+    r"|no(?:ne)? (?:new|open|known|current|action items?|actions?|blockers?|risks?|decisions?|updates?)(?: \w+)?"
+    r"|(?:none|nothing)(?: so far| yet| at (?:the|this) moment| currently| identified| known)?"
+    r"|keine?r?|keine? \w+|nichts|entfällt|aucune?|aucune? \w+|néant|rien|ningun[oa]|ningún \w+|nada|ninguém"
+    r"|nessun[oa]?|nessun[oa]? \w+|niente|nenhum[a]?|nenhum[a]? \w+|geen|geen \w+|niets|brak|nic"
+    r"|なし|特になし|無し|无|暂无|没有|無|없음|해당 ?없음|특이사항 ?없음|[-–—]+)?\W*$",
+    _I,
+)
+ATTENDANCE = re.compile(
+    r"^\W*(?:(?:voting|non-voting|tsc|committee|board|other|core|members?)[ \t]+(?:members?[ \t]+)?){0,2}"
+    r"(?:attend\w*|present\b|members? present|absent\w*|apolog\w+|regrets|participants?\b|guests?\b|visitors?\b"
+    r"|observers?\b|invit(?:ed|ees)\b|roll[ -]?call|who(?:'s| is) here|quorum"
+    r"|anwesen\w*|abwesen\w*|teilnehm\w*|teilnahme|entschuldigt\w*|gäste\b|présents?\b|absents?\b|excusés?\b"
+    r"|participants?\b|asistent\w*|presentes?\b|ausentes?\b|partecipant\w*|presenti\b|assenti\b|participantes?\b"
+    r"|aanwezig\w*|afwezig\w*|deelnemers?\b|obecni\b|nieobecni\b|uczestnicy\b"
+    r"|出席|欠席|参加|參加|与会|参会|缺席|列席|참석|불참)",
+    _I,
+)
+GROUP_HEADING = re.compile(  # headings that part a list of actions and say nothing else
+    r"^\W*(?:(?:high|medium|low|top|p\d)\b|priorit\w+|urgent\b|immediate\w*|critical\b|short[ -]?term|mid[ -]?term"
+    r"|medium[ -]?term|long[ -]?term|this (?:week|month|quarter|sprint)|next (?:week|month|quarter|sprint)|today\b"
+    r"|tomorrow\b|soon\b|later\b|now\b|must\b|should\b|could\b|nice to have|optional\b|phase \d|step \d"
+    r"|hoch\b|mittel\b|niedrig\b|sofort\b|kurzfristig\w*|langfristig\w*|diese woche|nächste woche)\W*(?:\w+\W*){0,2}$",
+    _I,
+)
+OWNER_COLUMN = re.compile(
+    r"^(?:who|owner\w*|assign\w*|responsib\w*|person|people|lead|champion|dri|poc|by whom|wer|zuständig\w*"
+    r"|verantwortlich\w*|qui|responsable\w*|porteur|quién|encargad[oa]|chi|responsabile|incaricat[oa]|quem|responsável"
+    r"|wie|eigenaar|verantwoordelijke?|kto|odpowiedzialn\w+|担当\w*|责任人|负责人|담당\w*)$",
+    _I,
+)
+DUE_COLUMN = re.compile(
+    r"^(?:due\w*|due (?:date|by|on)|deadline|when|by when|by|eta|target(?: date)?|date due|target completion"
+    r"|bis(?: wann)?|frist|fällig\w*|wann|échéance|quand|date limite|cuándo|fecha(?: límite)?|plazo|vencimiento"
+    r"|scadenza|entro|quando|prazo|wanneer|termin|期限|締切|截止\w*|기한|마감\w*)$",
+    _I,
+)
+STATE_COLUMN = re.compile(
+    r"^(?:status|state|done\??|complete[d]?\??|progress|erledigt\??|stand|statut|état|fait|estado|hecho|stato|fatto"
+    r"|feito|gereed|stan|状態|状态|진행 ?상황|상태)$",
+    _I,
+)
+TEXT_COLUMN = re.compile(
+    r"^(?:task|item|description|what|to ?do|topic|details?|subject|activity|actions? (?:required|needed|item)"
+    r"|was|beschreibung|thema|quoi|description|tâche|qué|descripción|cosa|descrizione|o quê|descrição|wat|omschrijving"
+    r"|co|opis|内容|事项|任务|内容|내용|항목|title|name|risk|blocker|issue)$",
+    _I,
+)
+DONE_CELL = re.compile(
+    r"^\W*(?:done|closed?|complete[d]?|finished|resolved|cancel\w*|dropped|yes|x|erledigt|fertig|abgeschlossen"
+    r"|fait|terminée?|hecho|completad[oa]|fatto|completat[oa]|feito|concluíd[oa]|gereed|klaar|gotowe|zrobione"
+    r"|完了|済|完成|已完成|완료)\b|^\W{0,2}[✅✔☑✓]",
+    _I,
+)

@@ -1,0 +1,109 @@
+"""Who is named in a note, and which words at the head of a line are a person. Pure.
+
+A capitalised word and a colon may be a person or a subject (`Mira: …`, `Budget: …`): a word counts as a
+name where the note gives a reason for it. Not here: which items people own (`fields`).
+"""
+
+import re
+from functools import cached_property
+
+_PART = r"[A-ZÀ-ÖØ-ÞŁŚŻŹĆ][\w'’-]{1,20}"
+_PARTICLE = r"(?:von|van|de|der|den|da|di|du|la|le|bin|al)"
+_FULL_NAME = rf"{_PART}(?:[ ]{_PARTICLE}){{0,2}}(?:[ ](?:{_PART}|[A-Z]\.)){{1,2}}"
+NAME = rf"(?:{_FULL_NAME}|{_PART})"
+_SAID_FULL_NAMES = re.compile(rf"(?<![\w.]){_FULL_NAME}")
+_HANDLES = re.compile(r"(?<![\w@/.`])@([A-Za-z][\w-]{1,38})")
+_WORD = re.compile(r"\w+")
+_BARE_NAME = re.compile(
+    rf"^(?:\*\*|__)?@?(?P<name>{NAME}|[一-鿿]{{2,4}}|[가-힣]{{2,4}})(?:\*\*|__)?[:：]?(?:\*\*|__)?$"
+)
+
+# Words that begin lines and are no people: what a line is about, what is to be done, when.
+_NO_NAME = frozenset(
+    """
+    a about access action actions add agenda all also an and another any api app approval approved april area areas
+    ask asset assets attendees august author backend background backlog bad before blocked blocker blockers blog
+    board both branch breaking budget bug bugs build but call change changelog changes check checklist chore ci cleanup
+    client closed code comment comments commit community concern conclusion confirm consider contact content context
+    continue contract cost create critical customer customers dashboard data date day deadline debug december decide
+    decided decision decisions default delete deliverable demo deploy deployment design detail details dev development
+    discuss discussion do doc docs document documentation done draft due each edit email english error errors everybody
+    everyone event events example examples experiment fact facts feature features february feedback file files finance
+    first fix fixed fixes focus follow for format friday from frontend full future general german get goal goals good
+    great guide help here high hint home how i idea ideas if impact implement implementation important improve in
+    incident info infra infrastructure input install internal introduction investigate issue issues it item items
+    january july june keep key last later launch lead learn legal lesson lessons let link links list location log low
+    main maintenance make march marketing may meeting meetings members metric metrics migration milestone minor minutes
+    misc missing mobile module monday month more motion move must name need needs new next nice no nobody none not note
+    notes november now objective october ok old on once one only open operations option options or other others our
+    outcome output overview owner owners page pages part participants people performance person phase plan planning
+    please point points policy poll post present pr priority pro problem process product production progress project
+    proposal prs publish purpose qa question questions quick read readme ready reason recording reference refactor
+    regarding release releases reminder remove rename repo report request requirements research resolution resolved
+    resource resources result results review reviews risk risks roadmap role roles root rule rules run saturday schedule
+    scope second section security see send september server service session set setup share ship should since site small
+    social solution some someone source spec sprint staff stage start state status step steps story strategy style
+    subject subtask suggestion summary sunday support sync system table tag task tasks team teams tech technical
+    template test testing tests text thanks that the their them then there these they thing things third this those
+    thursday time timeline tip title to today todo tomorrow tool tools topic topics total track training translation
+    try tuesday tutorial type ui update updated updates upgrade url usage use user users using ux version video view
+    vote wait waiting warning we web website wednesday week weekly welcome what when where which who why wiki will wip
+    with work workflow workshop write year yes yesterday you
+    aktion aktionen alle anmerkung antrag aufgabe aufgaben beispiel beschluss bericht budget datum ende entscheidung
+    ergebnis frage fragen hinweis info kosten nächste notiz offen ort problem protokoll stand termin thema themen vorstand
+    vorschlag zeit ziel date décision exemple lieu ordre prochaine question réunion sujet suivi tâche tous
+    acción acciones decisión ejemplo fecha lugar nota próximo pregunta reunión tarea tema todos azione decisione domanda
+    esempio luogo prossimo riunione tutti ação decisão exemplo pergunta próxima tarefa actie besluit volgende vraag
+    zadanie decyzja pytanie następny
+    adobe alibaba amazon android anthropic apple azure baidu canonical chrome cisco cloudflare confluence dell docker
+    facebook fastly firefox github gitlab google huawei intel java jira kubernetes lenovo linkedin linux meta microsoft
+    mozilla netflix node nvidia openai oracle postgres python react salesforce samsung slack tencent twitter vmware
+    windows zoom
+    """.split()
+)  # fmt: skip
+
+
+class People:
+    """The people that the text of one note names; looked for once, when first asked."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        """Single words of full names, and handles, without case."""
+        found = {handle.casefold() for handle in _HANDLES.findall(self._text)}
+        for name in _SAID_FULL_NAMES.findall(self._text):
+            parts = name.split()
+            if not any(part.casefold() in _NO_NAME for part in parts):
+                found.add(parts[0].casefold())
+        return frozenset(found)
+
+    @cached_property
+    def _lower(self) -> frozenset[str]:
+        """Words that the note also writes small: no names."""
+        return frozenset(word for word in _WORD.findall(self._text) if word.islower())
+
+    def has(self, name: str) -> bool:
+        """Whether a capitalised word, or several, names a person."""
+        parts = name.split()
+        if any(part.casefold().strip(".'’") in _NO_NAME for part in parts):
+            return False
+        if len(parts) > 1:
+            return not all(part.isupper() for part in parts)
+        word = parts[0]
+        return word.casefold() in self._known or (
+            word[1:].islower() and len(word) <= 12 and word.casefold() not in self._lower
+        )
+
+    def knows(self, word: str) -> bool:
+        """Whether a single word is part of a full name, or a handle, of this note."""
+        return word.casefold() in self._known
+
+    def bare_name(self, text: str) -> str:
+        """The person that a line or heading names and nothing else; empty for any other text."""
+        found = _BARE_NAME.match(text.strip())
+        if not found:
+            return ""
+        name = found["name"]
+        return name if not name[0].isascii() or self.has(name) or "@" in text[:3] else ""
