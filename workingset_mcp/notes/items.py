@@ -231,34 +231,39 @@ class _Reader:
         return following.line - 1 if following else len(self._outline.lines)
 
     def _lines_under(self, kind: str, mark: Heading, owner: str) -> Iterator[Item]:
-        outline = self._outline
-        form = "bullet" if kind == "action" else "heading"
-        first, last = mark.last_line + 1, self._last_line(mark)
-        in_first_paragraph = bullets = False
-        person = ""  # the bullet above that only names someone: the bullets below it are theirs
+        """The items below one heading up to the next; `owner`: the person that the heading names."""
+        outline, first, last = self._outline, mark.last_line + 1, self._last_line(mark)
         self._kind_at.update(dict.fromkeys(range(first, last + 1), kind))
         for table in tables_of(outline, first, last):
             yield from rows_of(table, kind, self._patterns)
+        own_depth = outline.item_depth.get(mark.line, 0)  # of a heading that opens a list item
+        in_first_paragraph = bullets = False
+        person = ""  # the bullet above that only names someone: the bullets below it are theirs
         for line in range(first, last + 1):
             text = outline.lines[line - 1]
             if outline.kinds[line - 1] != Kind.TEXT or not text.strip():
                 if kind == "decision" and in_first_paragraph:
                     return  # the first paragraph is the decision; what follows explains it
-                continue
-            bullet, depth = _BULLET.match(text), outline.item_depth.get(line, 0)
-            if bullet:
+            elif bullet := _BULLET.match(text):
+                depth, bullets = outline.item_depth.get(line, 0) - own_depth, True
                 if depth == 1:
-                    person, bullets = self._person_above_bullets(line, bullet[2]), True
-                if whose := person or owner:
-                    self._owner_at[line] = whose
-                if depth == (2 if person else 1) and _is_open_bullet(bullet[2]):
-                    words = without_comment(bullet[2])
-                    yield Item(line, kind, words, form=form, owners=(whose,) if whose else ())
+                    person = self._person_above_bullets(line, bullet[2])
+                yield from self._bullet(
+                    kind, line, bullet[2], person or owner, depth - bool(person)
+                )
             elif name := self._person_before_bullets(line, text):
                 owner = name
             elif not (bullets and kind != "action") and _is_paragraph_line(text):
                 in_first_paragraph = True
-                yield Item(line, kind, without_comment(text.strip()), form=form)
+                yield Item(line, kind, without_comment(text.strip()), form=_form(kind))
+
+    def _bullet(self, kind: str, line: int, text: str, owner: str, depth: int) -> Iterator[Item]:
+        """A bullet as an item, if it stands at the first depth and has no box of its own."""
+        if owner:
+            self._owner_at[line] = owner
+        if depth == 1 and _is_open_bullet(text):
+            owners = (owner,) if owner else ()
+            yield Item(line, kind, without_comment(text), form=_form(kind), owners=owners)
 
     def _person_above_bullets(self, line: int, text: str) -> str:
         """The person that a bullet names and nothing else, if bullets are nested below it."""
@@ -273,6 +278,10 @@ class _Reader:
         if not (line + 1 in depths or line + 2 in depths):
             return ""
         return self.people.bare_name(text)
+
+
+def _form(kind: str) -> str:
+    return "bullet" if kind == "action" else "heading"
 
 
 def _is_open_bullet(text: str) -> bool:

@@ -24,6 +24,7 @@ _CLOSING_HASHES = re.compile(r"(?:^|(?<=[ \t]))#+$")
 _BOLD_LINE = re.compile(
     r"\n {0,3}(?:\*\*([^*\n]{1,200})\*\*|__([^_\n]{1,200})__):?[ \t]*$", re.MULTILINE
 )
+_ITEM_MARK = re.compile(r"^[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+")
 _TYPED_BULLET = re.compile(r"\n([ \t]*)[•◦‣▪●][ \t]+\S")
 _FENCE_END = re.compile(r"^[ \t>]*(`{3,}|~{3,})[ \t]*$")
 
@@ -102,7 +103,7 @@ def _read_blocks(outline: Outline) -> None:
                 begin, end = base + span["start"], base + span["end"]
                 first = bisect_right(starts, begin)
                 last = bisect_right(starts, max(begin, end - 1), first - 1)
-                _mark_block(outline, name, tag, first, last, nesting)
+                _mark_block(outline, name, tag, first, last, nesting, lists)
         else:
             _note_span(outline, event, data, starts, base + span["start"], base + span["end"])
 
@@ -141,8 +142,10 @@ def _note_span(
     target.append((begin, begin + length))
 
 
-def _mark_block(outline: Outline, name: str, tag: Any, first: int, last: int, nesting: int) -> None:
-    """Note the kind of the lines of a block; keep a heading."""
+def _mark_block(
+    outline: Outline, name: str, tag: Any, first: int, last: int, nesting: int, lists: int
+) -> None:
+    """Note the kind of the lines of a block; keep a heading, also one that opens a list item."""
     if first == last:
         outline.kinds[first - 1] = _MARKED[name]
     else:
@@ -150,6 +153,8 @@ def _mark_block(outline: Outline, name: str, tag: Any, first: int, last: int, ne
     if name == "Heading":
         if nesting == 0:
             _add_heading(outline, int(tag["Heading"]["level"][1]), first, last)
+        elif nesting == lists and first == last and first in outline.item_depth:
+            _add_item_heading(outline, first, lists)
     elif name == "CodeBlock" and last >= len(outline.lines):
         _check_fence(outline, tag["CodeBlock"], first, last)
 
@@ -171,6 +176,13 @@ def _add_heading(outline: Outline, level: int, first: int, last: int) -> None:
     else:
         text = " ".join(part.strip() for part in outline.lines[first - 1 : last - 1])
     outline.headings.append(Heading(first, last, level, text))
+
+
+def _add_item_heading(outline: Outline, line: int, depth: int) -> None:
+    """A heading as outliners write it, `- ## Status`: what is nested below its item belongs to it."""
+    above = (h.level for h in reversed(outline.headings) if h.line not in outline.item_depth)
+    text = _ITEM_MARK.sub("", outline.lines[line - 1]).lstrip("#").strip()
+    outline.headings.append(Heading(line, line, min(6, next(above, 0) + depth), text))
 
 
 def _check_fence(outline: Outline, tag: object, first: int, last: int) -> None:

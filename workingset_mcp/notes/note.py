@@ -182,9 +182,10 @@ def _title_of(path: str, front: FrontMatter, outline: Outline) -> str:
     title = without_comment(front.title)
     if title:
         return title
-    first = next((h for h in outline.headings if h.level == 1 and h.text), None)
-    if first is None and outline.headings and outline.headings[0].level <= 2:
-        first = outline.headings[0] if outline.headings[0].line <= 12 else None
+    headings = [h for h in outline.headings if h.line not in outline.item_depth]
+    first = next((h for h in headings if h.level == 1 and h.text), None)
+    if first is None and headings and headings[0].level <= 2:
+        first = headings[0] if headings[0].line <= 12 else None
     heading = without_comment(without_link_targets(first.text)) if first else ""
     return heading[:300] or _stem(path)
 
