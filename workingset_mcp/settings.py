@@ -80,7 +80,7 @@ class Settings:
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: LABELS)
     action_headings: tuple[str, ...] = (
         *(word for word in LABELS["action"] if word not in _LABELS_ALONE),
-        "Tasks", "Open items", "Offene Punkte", "Tâches", "Taken", "タスク", "任务", "작업",
+        "Tasks", "Open items", "Offene Punkte", "Tâches", "Takenlijst", "タスク", "任务", "작업",
     )  # fmt: skip
     decision_headings: tuple[str, ...] = (
         *(word for word in LABELS["decision"] if word not in _LABELS_ALONE),

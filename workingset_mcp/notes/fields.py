@@ -46,6 +46,9 @@ _DUE_MARK = re.compile(
 )
 _PLANNED_MARK = re.compile(r"[⏳🛫]\ufe0f?|\bSCHEDULED:|[\[(](?:scheduled|start)::")
 _BEHIND_DATE = re.compile(r"[ ]?(?:まで|迄|까지|之前|前|以前)")
+_BARE_DAY = re.compile(
+    r"^\W{0,3}([0-9]{1,2})/([0-9]{1,2})(?![0-9/])"
+)  # `(due 6/20)`: the year is its note's
 _HALF_A_YEAR = 183
 
 
@@ -137,9 +140,13 @@ def _due(item: Item, text: str, written: str, settings: Settings) -> str:
 
 
 def _first_day(text: str, year: int | None, written: str, settings: Settings) -> str:
+    bare = _BARE_DAY.match(text) if year else None
+    if bare:
+        text = f"{bare[1]}/{bare[2]}/{year}"
     for date in find_dates(text, year=year, order=settings.date_order):
         if len(date.value) == 10:
-            return _in_its_year(text[date.start : date.end], date.value, written)
+            said = "" if bare else text[date.start : date.end]
+            return _in_its_year(said, date.value, written)
     return ""
 
 

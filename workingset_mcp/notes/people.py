@@ -15,7 +15,8 @@ _SAID_FULL_NAMES = re.compile(rf"(?<![\w.]){_FULL_NAME}")
 _HANDLES = re.compile(r"(?<![\w@/.`])@([A-Za-z][\w-]{1,38})")
 _WORD = re.compile(r"\w+")
 _BARE_NAME = re.compile(
-    rf"^(?:\*\*|__)?@?(?P<name>{NAME}|[一-鿿]{{2,4}}|[가-힣]{{2,4}})(?:\*\*|__)?[:：]?(?:\*\*|__)?$"
+    rf"^(?:\*\*|__)?(?:@(?P<handle>[A-Za-z][\w-]{{1,38}})|@?(?P<name>{NAME}|[一-鿿]{{2,4}}|[가-힣]{{2,4}}))"
+    r"(?:\*\*|__)?[:：]?(?:\*\*|__)?$"
 )
 
 # Words that begin lines and are no people: what a line is about, what is to be done, when.
@@ -105,5 +106,5 @@ class People:
         found = _BARE_NAME.match(text.strip())
         if not found:
             return ""
-        name = found["name"]
-        return name if not name[0].isascii() or self.has(name) or "@" in text[:3] else ""
+        name = found["handle"] or found["name"]
+        return name if found["handle"] or not name[0].isascii() or self.has(name) else ""
