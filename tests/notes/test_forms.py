@@ -24,7 +24,7 @@ BOXES = [
     *((f"- [{sign}] x", sign) for sign in ' /!?*~+=."bcdfiklnpuwIS'),
     *((f"- [{sign}] x", sign) for sign in "xX-><"),
     ("- \\[ \\] x", " "), ("* \\[x\\] x", "x"), ("☐ x", " "), ("- ☐ x", " "), ("☑ x", "x"), ("☒ x", "x"),
-    ("- □ x", " "), ("- ✓ x", "x"), ("- ✅ x", "x"), ("- ⬜ x", " "), ("• ☐ x", " "),
+    ("- □ x", " "), ("- ✓ x", "x"), ("- ⬜ x", " "), ("• ☐ x", " "),
     ("- TODO x", " "), ("* LATER x", " "), ("- NOW x", " "), ("- DOING x", "/"), ("- DONE x", "x"),
     ("- CANCELED x", "-"), ("** TODO x", " "), ("- WAITING x", " "),
 ]  # fmt: skip
@@ -49,7 +49,7 @@ def test_a_sign_before_a_label_is_no_box(line: str) -> None:
     assert [item.kind for item in items_of(f"# N\n\n{line}\n")] == ["decision"]
 
 
-@pytest.mark.parametrize("line", ["□ 项目", "✓ works", "✅ great"])
+@pytest.mark.parametrize("line", ["□ 项目", "✓ works"])
 def test_a_sign_that_may_be_a_bullet_is_a_box_only_in_a_list_or_below_a_heading_of_actions(
     line: str,
 ) -> None:
@@ -91,7 +91,7 @@ def test_the_boxes_of_a_template_are_nobodys_work(path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["[ ] x", "- [] x", "- [ ]x", "- [  ] x", "[x] x", "| a | [ ] x |\n|---|---|\n| 1 | [ ] y |"]
+    "line", ["[ ] x", "- [] x", "- [ ]x", "- [  ] x", "[x] x", "| a | b |\n|---|---|\n| 1 | [ ] y |"]
 )  # fmt: skip
 def test_what_looks_like_a_box_and_is_not_read_as_one_is_told(line: str) -> None:
     kinds = {item.kind for item in items_of(f"# N\n\n{line}\n")}
@@ -159,7 +159,7 @@ def test_a_heading_that_says_something_else_makes_no_items(heading: str) -> None
 
 def test_bullets_below_a_person_are_that_persons() -> None:
     text = (
-        "# Call\n\n## Action items\n\n- **Mira Olsen**\n  - write the letter\n  - [ ] call the notary\n"
+        "# Call\n\nWith Ada Lind\n\n## Action items\n\n- **Mira Olsen**\n  - write the letter\n  - [ ] call the notary\n"
         "- Jonas Petz:\n  - book the room\n- order badges\n\n@kim\n- paint the door\n\n**Ada Lind**\n\n- lock up\n"
     )
     found = [(item.kind, item.text, item.owners) for item in items_of(text)]
@@ -195,7 +195,7 @@ def test_rows_below_a_heading_of_actions_are_items_with_owner_and_due() -> None:
     [
         ("| Task | Who | When |", ""), ("| Action | Who | When |", "action"), ("| Aufgabe | Wer | Bis |", "action"),
         ("| Tarea | Responsable | Plazo |", "action"), ("| Decision | Owner | Date |", "decision"),
-        ("| Entscheidung | Datum | Wer |", "decision"), ("| Risk | Owner | Due |", "blocker"),
+        ("| Entscheidung | Datum | Wer |", "decision"), ("| Risk | Owner | Due |", ""), ("| Finding | Verdict | Owner |", ""),
         ("| 行动项 | 负责人 | 截止日期 |", "action"), ("| Action | Effect | Colour |", ""), ("| Name | Email | Role |", ""),
     ],
 )  # fmt: skip

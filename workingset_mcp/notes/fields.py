@@ -107,6 +107,8 @@ def _named(item: Item, text: str, settings: Settings, people: People) -> Iterato
 def _is_owner_tag(tag: str, *, several: bool, people: People) -> bool:
     """Whether a tag in square brackets names someone, not a product, a vendor or a subject."""
     word = tag.strip("*@ ")
+    if "=" in word:  # `[name=ross]`: who wrote the line
+        return False
     return several or " " in word or tag.startswith("@") or bool(word and people.has(word))
 
 

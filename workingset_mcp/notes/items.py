@@ -34,17 +34,18 @@ _TASK = re.compile(
     rf"\n(?P<lead>[ \t>]*)(?P<mark>(?:{LIST_MARK}|\*{{2,8}})[ \t]+)?{DRAWN_BOX}(?P<text>\S[^\n]*)"
 )
 _MAY_HOLD_BOX = re.compile(
-    r"\[[^\[\]\n]?\\?\][ \t]|[☐⬜◻▢□❏☑☒✓✔✅]"
+    r"\[[^\[\]\n]?\\?\][ \t]|[☐⬜◻▢□❏☑☒✓]"
     r"|\n[ \t>]*(?:[-*+]|\*{2,8})[ \t]+(?:TODO|DOING|NOW|LATER|WAITING|IN-PROGRESS|DONE|CANCEL)"
 )
 # What a person draws as a box and none of the above reads: in a cell, without a list mark or a blank.
 _LOOKS_LIKE_BOX = re.compile(
-    rf"\n[ \t>]*(?P<mark>{LIST_MARK}[ \t]*)?(?:\|[^\n\[]*)?\[[ \txX]{{0,3}}\](?![(\[:])"
+    rf"\n[ \t>]*(?:\|(?:[^\n|`]*\|){{0,9}}[ \t]*\[[ xX]\][ \t]|(?P<mark>{LIST_MARK}[ \t]*)?\[[ \txX]{{0,3}}\](?![(\[:]))"
 )
 _SAYS_SOMETHING = re.compile(r"\][^\]\w]*\w")
 _BULLET = re.compile(rf"^([ \t>]*){LIST_MARK}[ \t]+(\S.*)$")
 _BOX = re.compile(DRAWN_BOX)
 _STRUCK = re.compile(r"^[*_]{0,3}~~[^~]+~~[*_]{0,3}\W*$")
+_DONE_BULLET = re.compile(r"^(?:✅|✔\ufe0f?|☑)")
 _CANCELLED_DAY = re.compile(r"❌\ufe0f?[ \t]*\d{4}-\d\d-\d\d")
 _WEAK_SIGNS = (
     "✅✔✓□▢❏"  # also signs of emphasis, and bullets: boxes only in a list or under a heading
@@ -178,7 +179,8 @@ class _Reader:
                 )
             elif not text:
                 for child, words in self._children(line):
-                    yield Item(child, kind, words, form="label")
+                    if kind != "owner" or "](" not in words:  # `Owners:` above links to their files
+                        yield Item(child, kind, words, form="label")
 
     def _children(self, line: int) -> Iterator[tuple[int, str]]:
         """The bullets nested below a label that has no text of its own, or standing right behind it."""
@@ -214,7 +216,7 @@ class _Reader:
             while (
                 at < len(marks) and marks[at].level > mark.level and self._is_group(kind, marks[at])
             ):
-                yield from self._lines_under(kind, marks[at], self.people.bare_name(marks[at].text))
+                yield from self._lines_under(kind, marks[at], self.people.bare_name(marks[at].text, alone=True))
                 at += 1
         for table in tables_of(self._outline):
             if table.first not in self._kind_at:
@@ -222,9 +224,9 @@ class _Reader:
 
     def _is_group(self, kind: str, mark: Heading) -> bool:
         """Whether a heading below one of actions only groups them: by person, by urgency, by time."""
-        if kind == "decision" or self._patterns.kind_under(mark.text):
+        if kind != "action" or self._patterns.kind_under(mark.text):
             return False
-        return bool(self.people.bare_name(mark.text) or GROUP_HEADING.match(mark.text))
+        return bool(self.people.bare_name(mark.text, alone=True) or GROUP_HEADING.match(mark.text))
 
     def _last_line(self, mark: Heading) -> int:
         following = self._outline.mark_after(mark.line)
@@ -234,7 +236,7 @@ class _Reader:
         """The items below one heading up to the next; `owner`: the person that the heading names."""
         outline, first, last = self._outline, mark.last_line + 1, self._last_line(mark)
         self._kind_at.update(dict.fromkeys(range(first, last + 1), kind))
-        for table in tables_of(outline, first, last):
+        for table in tables_of(outline, first, last) if kind != "blocker" else ():
             yield from rows_of(table, kind, self._patterns)
         own_depth = outline.item_depth.get(mark.line, 0)  # of a heading that opens a list item
         in_first_paragraph = bullets = False
@@ -253,7 +255,11 @@ class _Reader:
                 )
             elif name := self._person_before_bullets(line, text):
                 owner = name
-            elif not (bullets and kind != "action") and _is_paragraph_line(text):
+            elif (
+                kind != "blocker"
+                and not (bullets and kind == "decision")
+                and _is_paragraph_line(text)
+            ):
                 in_first_paragraph = True
                 yield Item(line, kind, without_comment(text.strip()), form=_form(kind))
 
@@ -270,14 +276,14 @@ class _Reader:
         below = self._outline.item_depth.get(line + 1, 0) or self._outline.item_depth.get(
             line + 2, 0
         )
-        return self.people.bare_name(text) if below == 2 else ""
+        return self.people.bare_name(text, alone=False) if below == 2 else ""
 
     def _person_before_bullets(self, line: int, text: str) -> str:
         """The person that a line of text names and nothing else, if a list begins behind it."""
         depths = self._outline.item_depth
         if not (line + 1 in depths or line + 2 in depths):
             return ""
-        return self.people.bare_name(text)
+        return self.people.bare_name(text, alone=True)
 
 
 def _form(kind: str) -> str:
@@ -285,8 +291,8 @@ def _form(kind: str) -> str:
 
 
 def _is_open_bullet(text: str) -> bool:
-    """Whether a bullet is no box (which is a task) and not struck out."""
-    return not (_BOX.match(text) or _STRUCK.match(text))
+    """Whether a bullet is no box (which is a task) and neither struck out nor ticked."""
+    return not (_BOX.match(text) or _STRUCK.match(text) or _DONE_BULLET.match(text))
 
 
 def _is_paragraph_line(text: str) -> bool:

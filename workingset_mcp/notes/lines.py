@@ -23,7 +23,7 @@ _STATES = re.escape("".join((*OPEN_STATES, *DONE_STATES, *CANCELLED_STATES)))
 TASK_BOX = rf"(?:\\?\[[{_STATES}]\\?\]|[☐☑☒]\ufe0f?)[ \t]+"
 # A box as people draw it: in brackets (escaped by some editors), as one sign, as a word (Logseq, org).
 DRAWN_BOX = (
-    rf"(?:\\?\[(?P<state>[{_STATES}])\\?\]|(?P<sign>[☐⬜◻▢□❏☑☒✓✔✅])\ufe0f?"
+    rf"(?:\\?\[(?P<state>[{_STATES}])\\?\]|(?P<sign>[☐⬜◻▢□❏☑☒✓])\ufe0f?"
     r"|(?P<word>TODO|DOING|NOW|LATER|WAITING|IN-PROGRESS|DONE|CANCELLED|CANCELED))[ \t]+"
 )
 _OPEN_SIGNS = "☐⬜◻▢□❏"

@@ -60,7 +60,7 @@ class Patterns:
         keys = any_of([word for _, words in labels for word in words])
         self.label = re.compile(
             rf"\n[ \t>]*(?:{LIST_MARK}[ \t]+)?{_EMOJI}[*_`]{{0,3}}(?:"
-            rf"\[(?P<boxed>{keys})\][*_]{{0,3}}[:：]?[ \t]+"
+            rf"\[(?P<boxed>{keys})\][*_]{{0,3}}(?:[:：](?![ \t]*(?:https?:|/|<)))?[ \t]+"
             rf"|(?P<key>{keys})(?:[ \t]?[-#]?[ \t]?\d{{1,6}})?[*_`]{{0,3}}(?:[ \t]*\([^()\n]{{1,60}}\))?"
             r"(?:[*_`]{0,3}[ \t]{0,9}[:：][*_`]{0,3}|[*_`]{0,3}[ \t]{1,9}[-–—][ \t]+)"
             r")(?P<text>[^\n]*)",
@@ -80,7 +80,11 @@ class Patterns:
                 r"(?![ -](?:making|makers?|process|guide|template|records?|criteria|matrix|framework|tree"
                 r"|needed|required|pending|to be))[^.]{0,30}",
             ),
-            "blocker": _heading(blocker_headings, _NOT_OPEN, r"[^.]{0,30}"),
+            "blocker": _heading(
+                blocker_headings,
+                _NOT_OPEN,
+                r"(?:\W{0,9}|[ \t]*(?:[&/(,:]|and|und|et|y|e)[^.]{0,24})",
+            ),
         }
         self.kind_under = lru_cache(maxsize=4096)(self._kind_under)
 
@@ -90,9 +94,24 @@ class Patterns:
         return next((kind for kind, pattern in self._headings.items() if pattern.match(text)), "")
 
 
+# Words that stand alone as a heading, and before which few others leave them what they are: the others make
+# them a thing of their own (`GitHub Actions`, `Conflict resolution`).
+_ALONE = re.compile(
+    r"^(?:actions?|tasks?|todos?|agreed|resolutions?|conclusions?|consensus|risks?|acciones|azioni|ações)$"
+)
+_PLAIN_BEFORE = (
+    r"(?:open|agreed|new|key|main|next|our|my|team|outstanding|remaining|pending|required|recommended|immediate"
+    r"|urgent|current|upcoming|further|final|summary of|list of|offene|neue|weitere|nuevas|nuove|novas|nouvelles)[ \t]+"
+)
+
+
 def _heading(words: tuple[str, ...], never_before: str, behind: str) -> re.Pattern[str]:
     """A heading of these words, with a number or an emoji and at most two other words before them."""
-    before = rf"(?:(?!(?:{never_before}|{_ABOUT})\b){_OTHER_WORD}){{0,2}}"
+    never = rf"(?!(?:{never_before}|{_ABOUT})\b)"
+    alone = any_of([word for word in words if _ALONE.match(plain(word))])
+    others = any_of([word for word in words if not _ALONE.match(plain(word))])
     return re.compile(
-        rf"^\W{{0,12}}{_NUMBER}\W{{0,12}}{before}(?:{any_of(words)})(?!\w){behind}$", re.IGNORECASE
+        rf"^\W{{0,12}}{_NUMBER}\W{{0,12}}(?:{never}{_PLAIN_BEFORE}(?:{alone})|(?:{alone})"
+        rf"|(?:{never}{_OTHER_WORD}){{0,2}}(?:{others}))(?!\w){behind}$",
+        re.IGNORECASE,
     )

@@ -19,6 +19,10 @@ _BARE_NAME = re.compile(
     r"(?:\*\*|__)?[:：]?(?:\*\*|__)?$"
 )
 
+_NO_NAME_ENDING = re.compile(
+    r"(?:tions?|sions?|ments?|ness|it(?:y|ies)|ics|ances?|ences?|ables?|ibles?|ures?|sheets?|ings|ages|ship|ware|ung|keit|heit)$"
+)
+
 # Words that begin lines and are no people: what a line is about, what is to be done, when.
 _NO_NAME = frozenset(
     """
@@ -71,12 +75,16 @@ class People:
         self._text = text
 
     @cached_property
+    def _handles(self) -> frozenset[str]:
+        return frozenset(handle.casefold() for handle in _HANDLES.findall(self._text))
+
+    @cached_property
     def _known(self) -> frozenset[str]:
         """Single words of full names, and handles, without case."""
-        found = {handle.casefold() for handle in _HANDLES.findall(self._text)}
+        found = set(self._handles)
         for name in _SAID_FULL_NAMES.findall(self._text):
             parts = name.split()
-            if not any(part.casefold() in _NO_NAME for part in parts):
+            if not any(map(self._is_no_name, parts)):
                 found.add(parts[0].casefold())
         return frozenset(found)
 
@@ -88,7 +96,7 @@ class People:
     def has(self, name: str) -> bool:
         """Whether a capitalised word, or several, names a person."""
         parts = name.split()
-        if any(part.casefold().strip(".'’") in _NO_NAME for part in parts):
+        if any(self._is_no_name(part) for part in parts):
             return False
         if len(parts) > 1:
             return not all(part.isupper() for part in parts)
@@ -97,14 +105,28 @@ class People:
             word[1:].islower() and len(word) <= 12 and word.casefold() not in self._lower
         )
 
+    def _is_no_name(self, part: str) -> bool:
+        word = part.casefold().strip(".'’")
+        return word in _NO_NAME or bool(_NO_NAME_ENDING.search(word))
+
     def knows(self, word: str) -> bool:
         """Whether a single word is part of a full name, or a handle, of this note."""
         return word.casefold() in self._known
 
-    def bare_name(self, text: str) -> str:
-        """The person that a line or heading names and nothing else; empty for any other text."""
+    def bare_name(self, text: str, *, alone: bool) -> str:
+        """The person that a line or heading names and nothing else; empty for any other text.
+
+        `alone`: nothing beside it says that it is a person, so the note must name the person again.
+        """
         found = _BARE_NAME.match(text.strip())
         if not found:
             return ""
         name = found["handle"] or found["name"]
-        return name if found["handle"] or not name[0].isascii() or self.has(name) else ""
+        if found["handle"] or not name[0].isascii():
+            return name
+        return name if self.has(name) and (not alone or self._is_said_again(name)) else ""
+
+    def _is_said_again(self, name: str) -> bool:
+        """Whether the note names this person elsewhere too: a heading that stands alone is a subject."""
+        first = name.split()[0]
+        return self._text.count(first) > 1 or first.casefold() in self._handles

@@ -20,6 +20,14 @@ from workingset_mcp.notes.words import (
 _CELL_END = re.compile(r"(?<!\\)\|")
 _RULE = re.compile(r"^[ \t>]*\|?[ \t]*:?-+:?[ \t|:-]*$")
 _MARKUP = re.compile(r"[*_`~]|\[\[|\]\]|<[^<>]{1,80}>")
+_VERDICTS = (
+    "verdict",
+    "resolution",
+    "outcome",
+    "conclusion",
+    "agreed",
+    "resolved",
+)  # of reviews: of each row
 _NUMBERS = re.compile(r"^\W*\d*\W*$")
 
 
@@ -80,7 +88,7 @@ def _columns_of(header: Sequence[str], kind: str, patterns: Patterns) -> _Column
     named = {
         at: found
         for at, name in enumerate(names)
-        if (found := patterns.kind_of_label.get(name, ""))
+        if name not in _VERDICTS and (found := patterns.kind_of_label.get(name, ""))
     }
     owner = next(
         (
@@ -95,23 +103,13 @@ def _columns_of(header: Sequence[str], kind: str, patterns: Patterns) -> _Column
         -1,
     )
     state = next((at for at, name in enumerate(names) if STATE_COLUMN.match(name)), -1)
-    wanted = (kind,) if kind else ("action", "decision", "blocker")
+    wanted = (kind,) if kind else ("action", "decision")
     text = next((at for at, found in named.items() if found in wanted), -1)
-    if not kind:
-        if text < 0 or (
-            owner < 0 and due < 0 and not (named[text] == "decision" and len(names) > 1)
-        ):
-            return None
-        return _Columns(named[text], text, owner, due, state)
-    if text < 0:
+    if kind and text < 0:
         text = next((at for at, name in enumerate(names) if TEXT_COLUMN.match(name)), -1)
-    if text < 0:
-        taken = {owner, due, state}
-        text = next(
-            (at for at, name in enumerate(names) if at not in taken and not _NUMBERS.match(name)),
-            -1,
-        )
-    return _Columns(kind, text, owner, due, state) if text >= 0 else None
+    if text < 0 or (not kind and owner < 0 and due < 0):
+        return None
+    return _Columns(kind or named[text], text, owner, due, state)
 
 
 def _names(cell: str) -> Iterator[str]:
