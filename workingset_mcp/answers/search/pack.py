@@ -6,8 +6,7 @@ reaches rank 20 and deeper. Pure. Not here: the order (`rank`) and the answer ar
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -22,6 +21,7 @@ LONG_LINE = 300
 _made = tuple.__new__  # twice as fast as calling the class
 LEAST_PASSAGE_TOKENS = 30
 LEAST_CAP_TOKENS = 120
+MOST_STEMS, MOST_STEM_CHARACTERS = 64, 64  # of a phrase: a longer one is told by its beginning
 
 
 class Tier(NamedTuple):
@@ -40,7 +40,8 @@ _NEXT = tuple(Tier(200, 6, 12, 1, 3, share) for share in (0.20, 0.15, 0.10, 0.10
 _REST = Tier(80, 2, 5, 0, 2, 0.10)
 TIERS = (*_FIRST, *_NEXT)
 
-_LETTER = r"[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
+_IN_A_WORD = re.compile(r"[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_WORD_SIGN = re.compile(r"\w")
 _NO_LETTERS = b"*_`#>-+ \t\n\v\f\r\x1c\x1d\x1e\x1f"  # emphasis, marks and blanks
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])")
 _ASCII_SENTENCE_END = re.compile(r"[.!?;]\s+")  # five times as fast
@@ -314,8 +315,47 @@ def _finder(one: Weighed) -> Callable[[str], bool]:
     if len(stems) < 2:
         return lambda text: bool(stems) and begins_a_word(text, stems[0])
 
-    @cache
-    def pattern() -> re.Pattern[str]:
-        return re.compile(rf"(?<!{_LETTER})" + r"\w*\W{0,3}".join(map(re.escape, stems)))
+    return lambda text: all(stem in text for stem in stems) and _follow_each_other(text, stems)
 
-    return lambda text: all(stem in text for stem in stems) and bool(pattern().search(text))
+
+def _follow_each_other(text: str, stems: Sequence[str]) -> bool:
+    """Whether words that begin with these stems follow each other, three other signs apart at most.
+
+    Sets of places are numbers, a bit for each place: the cost is linear in the text. A pattern would
+    try every way to part the words.
+    """
+    first, *others = [stem[:MOST_STEM_CHARACTERS] for stem in stems[:MOST_STEMS]]
+    begins = _bits((at for at in _places_of(first, text) if _begins_there(text, at)), len(text))
+    found = {stem: _bits(_places_of(stem, text), len(text)) for stem in set(others)}
+    in_words = _bits((matched.start() for matched in _WORD_SIGN.finditer(text)), len(text))
+    length = len(first)
+    for stem in others:
+        ends = begins << length
+        reached = ends | ((ends & in_words) + in_words) ^ in_words  # the rest of each word
+        behind = reached & ~in_words
+        for _ in range(3):
+            behind <<= 1
+            reached |= behind
+            behind &= ~in_words
+        begins, length = found[stem] & reached, len(stem)
+    return begins != 0
+
+
+def _bits(places: Iterable[int], length: int) -> int:
+    """A number with a bit for each of these places in a text."""
+    signs = bytearray(b"0") * (length + 1)
+    for at in places:
+        signs[length - at] = 49  # "1"
+    return int(signs, 2)
+
+
+def _begins_there(text: str, at: int) -> bool:
+    return not at or not _IN_A_WORD.match(text, at - 1)
+
+
+def _places_of(needle: str, text: str) -> Iterator[int]:
+    """Every place of a needle in a text, those that overlap too."""
+    at = text.find(needle)
+    while at >= 0:
+        yield at
+        at = text.find(needle, at + 1)
