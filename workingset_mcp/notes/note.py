@@ -9,6 +9,7 @@ import hashlib
 import re
 import zlib
 from array import array
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -226,12 +227,13 @@ def _units_of(
 
 
 def _unit_of_each(outline: Outline, marks: list[tuple[Heading, str]]) -> tuple[Unit, ...]:
-    units = []
-    for mark, value in marks:
-        first, level = mark.line, mark.level
-        ends = (m.line - 1 for m in outline.marks if m.line > first and m.level <= level)
-        units.append(Unit(value, first, next(ends, len(outline.lines))))
-    return tuple(units)
+    """A unit of each dated heading, all of one level: it ends above the next heading of that level."""
+    level = marks[0][0].level
+    ends = [mark.line - 1 for mark in outline.marks if mark.level <= level]
+    ends.append(len(outline.lines))
+    return tuple(
+        Unit(value, mark.line, ends[bisect_left(ends, mark.line)]) for mark, value in marks
+    )
 
 
 def _remarks_of(outline: Outline, statuses: tuple[StatusBlock, ...]) -> list[Remark]:

@@ -41,7 +41,8 @@ def statuses_of(
         matched = pattern.match(without_link_targets(heading.text))
         if not matched or not _is_status(matched["rest"]):
             continue
-        ends = (h.line - 1 for h in outline.headings[at + 1 :] if h.level <= heading.level)
+        below = (outline.headings[index] for index in range(at + 1, len(outline.headings)))
+        ends = (h.line - 1 for h in below if h.level <= heading.level)
         last = next(ends, len(outline.lines))
         while last > heading.last_line and not outline.lines[last - 1].strip():
             last -= 1
