@@ -110,18 +110,22 @@ def committed_record(
     if kept and kept[0] == asked:
         return kept[1]
     made = _Making(snapshot, vault, window)
-    blobs = Blobs(vault.root, commit.name)
+    blobs = Blobs(vault.root, commit.name, MOST_NOTE_BYTES)
     missing = 0
     with Matcher(window.query) as matcher:
         for file, raw in zip(committed, blobs.each([f.blob for f in committed]), strict=True):
             if raw is None:
                 missing += 1
             else:
-                made.add(file, raw[:MOST_NOTE_BYTES], blobs, matcher)
+                made.add(file, raw, blobs, matcher)
     extracts = in_order(made.extracts)
     blobs.expect([made.blobs[extract.path] for extract in extracts])
     notices = [f"as committed on {commit.day} ({commit.name[:10]})"]
     notices += status_notice(made.statuses, last_day(window.as_of))
+    missing -= blobs.too_large
+    if blobs.too_large:
+        most = f"over {MOST_NOTE_BYTES // 1_000_000} MB"
+        notices.append(f"{counted(blobs.too_large, 'note')} {most}: left out")
     if missing:
         notices.append(f"{counted(missing, 'note')} not in this partial clone: left out")
     exact = made.meter.exact
