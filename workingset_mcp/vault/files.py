@@ -3,6 +3,7 @@
 Not here: which files are notes (`vault`).
 """
 
+import errno
 import os
 import stat
 import tempfile
@@ -15,6 +16,7 @@ from typing import NamedTuple
 _CLOCK_STEP_NS = 50_000_000  # file systems stamp in steps of up to some 10 ms
 _UNFINISHED = ".workingset-part"  # ends the names of files that are being written
 _UNFINISHED_SECONDS = 60  # by then a writer is done, or was killed
+MOST_FILE_BYTES = 64_000_000
 _FURTHER_BYTES = 65_536  # asked for behind the size of a file: its end, or what was added meanwhile
 COARSE_CLOCK_STEP_NS = 2_000_000_000  # FAT and some network disks
 _made = tuple.__new__  # twice as fast as calling the class; a walk makes one for every note
@@ -95,10 +97,19 @@ def read_without_links(root: Path, path: str, most: int) -> tuple[bytes, Fingerp
     try:
         about = os.fstat(handle)
         if not stat.S_ISREG(about.st_mode):
-            raise IsADirectoryError(path)
+            raise IsADirectoryError(errno.EISDIR, "not a regular file", path)
         return read_up_to(most, handle, about.st_size), fingerprint_of(os.fstat(handle))
     finally:
         os.close(handle)
+
+
+def read_regular(file: Path, most: int = MOST_FILE_BYTES) -> bytes:
+    """The bytes of a file that a person named, links followed. Raises OSError.
+
+    A pipe or a device is refused: reading one may wait for ever.
+    """
+    real = file.resolve(strict=True)
+    return read_without_links(real.parent, real.name, most)[0]
 
 
 def read_up_to(most: int, handle: int, size: int) -> bytes:

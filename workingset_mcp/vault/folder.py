@@ -215,6 +215,10 @@ class Vault:
     ) -> list[tuple[str, str, Rules]]:
         names = "/".join(["", *[entry.name for entry in listed]])
         rules = self._rules_in(prefix, rules, names)
+        own = self._rules.get(prefix)
+        if own and own[2].remark:
+            place = f"{prefix}/{IGNORE_FILE}" if prefix else IGNORE_FILE
+            found.left_out.append(LeftOut(printable(place), own[2].remark))
         base = f"{prefix}/" if prefix else ""
         checked = rules if rules or not are_plain(f"{prefix}{names}") else None
         inner = []
@@ -281,7 +285,7 @@ class Vault:
         if known and known[0] == seen and known[1] >= seen.unseen_until():
             return known[2]
         read_ns = time.time_ns()
-        rule = rule_of_file(self.root / path, folder)
+        rule = rule_of_file(self.root, folder)
         if rule:
             self._rules[folder] = (seen, read_ns, rule)
         return rule

@@ -35,7 +35,7 @@ from workingset_mcp.notes.markdown import line_ends_kept
 from workingset_mcp.notes.note import OVERRIDE_NAME, decode
 from workingset_mcp.settings import Settings, today
 from workingset_mcp.sync.changes import plan_changes
-from workingset_mcp.vault.files import write_atomically
+from workingset_mcp.vault.files import read_regular, write_atomically
 from workingset_mcp.workspace.healing import healing
 from workingset_mcp.workspace.opened import (
     HEAD_TOKENS,
@@ -163,7 +163,7 @@ class Workspace(Opened):
         text = brief_text(self.brief(name, budget))
         file = target or self.vault.root / name / "brief.md"
         with suppress(OSError, UnicodeDecodeError):
-            if file.read_text(encoding="utf-8") == text:
+            if read_regular(file).decode("utf-8").replace("\r\n", "\n") == text:
                 return file, False
         write_atomically(file, text)
         return file, True

@@ -971,14 +971,14 @@ def test_a_work_tree_that_points_elsewhere_shows_nothing_of_it(
     assert "secret" not in text
 
 
-SECRET = "The code word is hunter walrus."
+HIDDEN = "The code word is hunter walrus."
 
 
 @pytest.fixture
 def private(tmp_path: Path) -> Path:
     """Somebody's repository, which no vault but their own may show."""
     folder = begun(tmp_path / "private")
-    commit(folder, "2026-02-01", text=f"=== cust/acme/secret.md\n# Secret\n\n{SECRET}\n")
+    commit(folder, "2026-02-01", text=f"=== cust/acme/secret.md\n# Secret\n\n{HIDDEN}\n")
     return folder
 
 
@@ -1044,7 +1044,7 @@ def test_a_vault_shows_nothing_of_a_repository_that_is_not_its_own(
     lead(vault, private)
     assert "secret" in git(vault, "ls-tree", "-r", "--name-only", "HEAD", check=False)
     page = open_vault(vault).full(as_of="2026-05-31")
-    assert SECRET not in page
+    assert HIDDEN not in page
     assert "secret.md" not in page
     assert "does not belong to this folder" in page
 
@@ -1055,7 +1055,7 @@ def test_a_setting_of_a_work_tree_elsewhere_shows_nothing_of_it(
     vault = write_vault(tmp_path / "vault", "=== cust/acme/now.md\n# Now\n\nText.\n")
     points_by_a_file(vault, private)
     git(private, "config", "core.worktree", str(private))
-    assert SECRET not in open_vault(vault).full(as_of="2026-05-31")
+    assert HIDDEN not in open_vault(vault).full(as_of="2026-05-31")
 
 
 def test_a_linked_work_tree_and_a_submodule_show_their_own_commits(
@@ -1063,12 +1063,12 @@ def test_a_linked_work_tree_and_a_submodule_show_their_own_commits(
 ) -> None:
     linked = tmp_path / "linked"
     git(private, "worktree", "add", "--quiet", "--detach", str(linked))
-    assert SECRET in open_vault(linked).full(as_of="2026-05-31")
+    assert HIDDEN in open_vault(linked).full(as_of="2026-05-31")
     above = begun(tmp_path / "above")
     allowed = ("-c", "protocol.file.allow=always")
     git(above, *allowed, "submodule", "--quiet", "add", str(private), "notes")
     assert (above / "notes" / ".git").is_file()
-    assert SECRET in open_vault(above / "notes").full(as_of="2026-05-31")
+    assert HIDDEN in open_vault(above / "notes").full(as_of="2026-05-31")
 
 
 def test_large_notes_of_a_commit_are_read_one_by_one(tmp_path: Path) -> None:

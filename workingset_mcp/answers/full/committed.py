@@ -32,7 +32,6 @@ from workingset_mcp.notes.statuses import StatusBlock
 from workingset_mcp.vault.folder import MOST_NOTE_BYTES, Vault
 from workingset_mcp.vault.git import Blobs, Commit, Committed
 from workingset_mcp.vault.ignoring import (
-    IGNORE_FILE,
     NOTE_SUFFIXES,
     Rules,
     folders_above,
@@ -81,7 +80,7 @@ class Sieve:
         if not folder:
             rules = own
         if settings.respect_gitignore:
-            rule = rule_of_file(self.vault.root / folder / IGNORE_FILE, folder)
+            rule = rule_of_file(self.vault.root, folder)
             if rule:  # the settings' patterns stay the last word
                 rules = (*rules[:-1], rule, rules[-1]) if own else (*rules, rule)
         return rules

@@ -11,6 +11,7 @@ from datetime import date, timedelta
 from workingset_mcp.cli.check.reading import Finding, Reading
 from workingset_mcp.notes.note import BRIEF_KIND
 from workingset_mcp.settings import today
+from workingset_mcp.vault.files import read_regular
 from workingset_mcp.workspace.facade import brief_text
 
 MOST_DAYS = 60  # tried after the newest note, and before today
@@ -22,7 +23,7 @@ def stale_brief(reading: Reading) -> Iterator[Finding]:
     workspace, name = reading.workspace, reading.name
     file = workspace.vault.root / name / "brief.md"
     try:
-        written = file.read_bytes().decode("utf-8").replace("\r\n", "\n")
+        written = read_regular(file).decode("utf-8").replace("\r\n", "\n")
     except (OSError, UnicodeDecodeError):
         return
     if f"kind: {BRIEF_KIND}" not in written[:1_000]:

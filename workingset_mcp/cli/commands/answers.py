@@ -16,7 +16,7 @@ from workingset_mcp.cli.commands.shared import (
 )
 from workingset_mcp.errors import VaultError
 from workingset_mcp.notes.note import BRIEF_KIND
-from workingset_mcp.vault.files import write_atomically
+from workingset_mcp.vault.files import read_regular, write_atomically
 from workingset_mcp.workspace.facade import Workspace, brief_text
 
 
@@ -75,8 +75,8 @@ def brief(
 def _written_to(workspace: Workspace, names: list[str], budget: int | None, out: Path) -> list[str]:
     """Write the briefs into one file, where its text differs."""
     text = "\n".join(brief_text(workspace.brief(name, budget)) for name in names)
-    with suppress(OSError, UnicodeDecodeError):
-        if out.read_bytes().decode("utf-8") == text:
+    with suppress(OSError):
+        if read_regular(out) == text.encode("utf-8"):
             return []
     with writing(out):
         write_atomically(out, text)
@@ -109,7 +109,7 @@ def _written_beside_notes(workspace: Workspace, names: list[str], budget: int | 
 def _is_a_persons(file: Path) -> bool:
     """Whether a `brief.md` stands there that carries no mark of ours."""
     try:
-        return f"kind: {BRIEF_KIND}".encode() not in file.read_bytes()[:2_000]
+        return f"kind: {BRIEF_KIND}".encode() not in read_regular(file, 2_000)
     except FileNotFoundError:
         return False
     except OSError:

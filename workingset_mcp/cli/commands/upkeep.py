@@ -17,7 +17,7 @@ from workingset_mcp.cli.commands.shared import (
 )
 from workingset_mcp.errors import VaultError
 from workingset_mcp.settings import load_settings, settings_home
-from workingset_mcp.vault.files import write_atomically
+from workingset_mcp.vault.files import read_regular, write_atomically
 
 if TYPE_CHECKING:
     from workingset_mcp.cli.check import Finding
@@ -164,8 +164,8 @@ def compact(file: Path, keep: int, apply_: bool) -> None:
     file = file.resolve()
     settings = load_settings(settings_home(file.parent))
     archive = compacting.archive_of(file)
-    before = archive.read_bytes() if archive.exists() else b""
-    raw = file.read_bytes()
+    before = read_regular(archive) if archive.exists() else b""
+    raw = read_regular(file)
     if apply_:
         with writing(file):
             compacting.remove_leftovers(file)
@@ -175,7 +175,7 @@ def compact(file: Path, keep: int, apply_: bool) -> None:
         click.echo(f"nothing to move: {planned.tokens_before:,} tokens, over {least} counts")
         return
     if apply_:
-        if file.read_bytes() != raw:
+        if read_regular(file) != raw:
             raise VaultError(f"{file.name} changed meanwhile.", "Nothing was moved: run it again.")
         with writing(file):
             compacting.apply_compaction(file, planned)
