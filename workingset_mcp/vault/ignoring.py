@@ -23,8 +23,8 @@ MOST_PATTERN_CHARACTERS = 1_000
 LEFT_OUT_FOLDERS = frozenset({"node_modules", "venv", "__pycache__", "dist", "build"})
 
 CONFLICT_COPY = re.compile(
-    r"\(.*?(?:conflicted copy|conflict(?:ing)? copy|in konflikt stehende kopie|copie en conflit"
-    r"|copia en conflicto).*?\)|\.sync-conflict-\d{8}|_conflict-\d{8}",
+    r"^[^(]*+\((?>.*?(?:conflicted copy|conflict(?:ing)? copy|in konflikt stehende kopie|copie en conflit"
+    r"|copia en conflicto)).*?\)|\.sync-conflict-\d{8}|_conflict-\d{8}",
     re.IGNORECASE,
 )
 EDITOR_TEMPORARY = re.compile(r"^~\$|^#.*#$|~$|\.tmp\.(?:md|markdown|mdx)$", re.IGNORECASE)
