@@ -20,9 +20,9 @@ import workingset_mcp
 from workingset_mcp.notes import dates, fields, patterns, standing, words
 from workingset_mcp.settings import Settings
 
-FLOOR_SECONDS = 0.02  # below it nothing is slow
+FLOOR_SECONDS = 0.01  # below it nothing is slow
 MOST_GROWTH = 3.2  # for a text of twice the length
-LENGTH = 4_000
+LENGTH = 8_000
 PUMPS = (
     " ", "a", "A", "*", "_", "1", "(", "[", "|", "%", "`", "-", ".", "/", ">", "#", "\t", ":", "<!--", "a ", "a-",
     "](", "[a](", "> ", "1/", "1-", "- ", "a@", "é", "中",
