@@ -16,14 +16,17 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from conftest import ITEM_KINDS, MakeVault, OpenVault, contents_of, contents_of_fresh
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from workingset_mcp.cli.main import main
 from workingset_mcp.errors import IndexDamaged, IndexUnavailable
 from workingset_mcp.index import Index, Snapshot, Stemmer, Within, index_folder
 from workingset_mcp.index.rows import BranchRow, Known, Parsed, bigrams, section_date
+from workingset_mcp.index.sqlite.location import MARKER_NAME
 from workingset_mcp.index.sqlite.within import LEAST_GAP, MOST_RANGES, ranges_of
 from workingset_mcp.notes.note import parse_note, text_digest
 from workingset_mcp.settings import Settings
@@ -596,20 +599,102 @@ def test_settings_that_shape_the_index_change_its_digest_and_others_do_not() -> 
     assert {settings.shape_digest() for settings in others} == {plain}
 
 
+def grow_old(folder: Path) -> None:
+    long_ago = time.time() - 61 * 86_400
+    os.utime(folder, (long_ago, long_ago))
+
+
+def contents_below(base: Path) -> dict[str, bytes]:
+    return {
+        file.relative_to(base).as_posix(): file.read_bytes()
+        for file in sorted(base.rglob("*"))
+        if file.is_file()
+    }
+
+
+def made_index(base: Path, name: str) -> Path:
+    """The folder of an index of ours: `name` is the folder of its vault."""
+    vault = base.parent / name
+    vault.mkdir()
+    folder = index_folder(vault, Settings().shape_digest(), str(base))
+    Index(folder).close()
+    return folder
+
+
 def test_an_index_that_nobody_opened_for_long_is_removed(tmp_path: Path) -> None:
     base = tmp_path / "index"
-    long_ago = time.time() - 61 * 86_400
-    for name, file in (
-        ("old", "index.sqlite3"),
-        ("new", "index.sqlite3"),
-        ("foreign", "notes.txt"),
-    ):
+    unused, used = made_index(base, "unused"), made_index(base, "used")
+    (unused / "damaged-123-wal").write_bytes(b"x")
+    grow_old(unused)
+    mine = made_index(base, "mine")
+    assert sorted(base.iterdir()) == sorted((used, mine))
+
+
+def add(name: str, text: bytes = b"precious") -> Callable[[Path], object]:
+    return lambda folder: (folder / name).write_bytes(text)
+
+
+def replaced_by_link(folder: Path) -> None:
+    """The folder moves out of the base, and a link leads to it."""
+    outside = folder.parent.parent / "outside"
+    folder.rename(outside)
+    grow_old(outside)
+    folder.symlink_to(outside, target_is_directory=True)
+
+
+def marker_replaced_by_link(folder: Path) -> None:
+    marker = folder / MARKER_NAME
+    copied = folder.parent / "copy of a marker"
+    marker.rename(copied)
+    marker.symlink_to(copied)
+
+
+FOREIGN: dict[str, Callable[[Path], object]] = {
+    "without our marker": lambda folder: (folder / MARKER_NAME).unlink(),
+    "with another's file of that name": add(MARKER_NAME, b"my own words"),
+    "with a marker that is a link": marker_replaced_by_link,
+    "with a note in it": add("note.md"),
+    "with a file like ours in it": add("index.sqlite3.bak"),
+    "with a folder in it": lambda folder: (folder / "damaged-1").mkdir(),
+    "with a link in it": lambda folder: (folder / "damaged-1").symlink_to(folder.parent),
+    "with another name": lambda folder: folder.rename(folder.with_name("photos")),
+    "with a longer name": lambda folder: folder.rename(folder.with_name(f"{folder.name}-2")),
+    "a link to one of ours": replaced_by_link,
+}
+
+
+@pytest.mark.parametrize("change", FOREIGN.values(), ids=FOREIGN)
+def test_a_folder_that_is_not_surely_ours_alone_stays_whole(
+    tmp_path: Path, change: Callable[[Path], object]
+) -> None:
+    base = tmp_path / "index"
+    folder = made_index(base, "unused")
+    change(folder)
+    for there in base.iterdir():
+        if there.is_dir():
+            grow_old(there)
+    before = contents_below(tmp_path)
+    mine = made_index(base, "mine").relative_to(tmp_path).as_posix()
+    after = contents_below(tmp_path)
+    assert {name: raw for name, raw in after.items() if not name.startswith(mine)} == before
+
+
+def test_commands_leave_folders_alone_that_a_person_keeps_where_the_index_is(
+    make_vault: MakeVault, tmp_path: Path
+) -> None:
+    base = tmp_path / "things"
+    for name in ("photos", "f" * 16 + "-" + "a" * 12 + "-" + "b" * 12):
         (base / name).mkdir(parents=True)
-        (base / name / file).write_bytes(b"x")
-    for name in ("old", "foreign"):
-        os.utime(base / name, (long_ago, long_ago))
-    Index(base / "mine").close()
-    assert sorted(folder.name for folder in base.iterdir()) == ["foreign", "mine", "new"]
+        (base / name / "index.sqlite3").write_bytes(b"of another program")
+        (base / name / "precious.txt").write_bytes(b"kept")
+        grow_old(base / name)
+    before = contents_below(base)
+    root = make_vault("=== a.md\nalpha\n")
+    for command in (["status"], ["index"], ["search", "alpha"], ["brief"]):
+        options = ["--vault", str(root), "--index-dir", str(base)]
+        assert CliRunner().invoke(main, [*command, *options]).exit_code == 0
+    after = contents_below(base)
+    assert {name: after[name] for name in before} == before
 
 
 # -- a file that goes away, or takes no writes, while it is used -----------------------------------

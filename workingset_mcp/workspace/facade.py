@@ -82,7 +82,7 @@ class Workspace(Opened):
                 "generation": snapshot.generation(),
                 "index_place": self.index.place,
                 "watcher": self.freshness.watcher,
-                "remarks": remarks,
+                "remarks": [*self.settings.remarks, *remarks],
                 "left_out": [f"{left.path}: {left.reason}" for left in walked.left_out],
             }
 

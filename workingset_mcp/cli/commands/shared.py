@@ -64,8 +64,8 @@ def opened(
             build_index(workspace)
         elif build:
             workspace.settle()  # who built it may have been ended before
-        if workspace.index.notice:
-            click.echo(f"note: {workspace.index.notice}", err=True)
+        for notice in filter(None, (*settings.remarks, workspace.index.notice)):
+            click.echo(f"note: {notice}", err=True)
         yield workspace
     finally:
         workspace.close()
