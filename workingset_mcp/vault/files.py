@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 _CLOCK_STEP_NS = 50_000_000  # file systems stamp in steps of up to some 10 ms
-_UNFINISHED = ".workingset-part"  # ends the names of files that are being written
-_UNFINISHED_SECONDS = 60  # by then a writer is done, or was killed
+UNFINISHED = ".workingset-part"  # ends the names of files that are being written
+UNFINISHED_SECONDS = 60  # by then a writer is done, or was killed
 _FURTHER_BYTES = 65_536  # asked for behind the size of a file: its end, or what was added meanwhile
 COARSE_CLOCK_STEP_NS = 2_000_000_000  # FAT and some network disks
 _made = tuple.__new__  # twice as fast as calling the class; a walk makes one for every note
@@ -127,22 +127,20 @@ def other_spelling(root: Path, path: str) -> str | None:
     return "/".join(spelled)
 
 
-def write_atomically(file: Path, text: str) -> None:
-    """Write a text so that a reader sees the old file or the new one, never a part."""
-    write_bytes_atomically(file, text.encode("utf-8"))
+def write_atomically(file: Path, text: str, *, new_mode: int = 0o644) -> None:
+    """Write a text so that a reader sees the old file or the new one, never a part.
 
-
-def write_bytes_atomically(file: Path, content: bytes) -> None:
-    """Write bytes to a temporary file beside the target, sync it, rename it over the target."""
+    A file that is there keeps its mode.
+    """
     handle, temporary = tempfile.mkstemp(
-        prefix=f".{file.name}.", suffix=_UNFINISHED, dir=file.parent
+        prefix=f".{file.name}.", suffix=UNFINISHED, dir=file.parent
     )
     try:
         with os.fdopen(handle, "wb") as opened:
-            opened.write(content)
+            opened.write(text.encode("utf-8"))
             opened.flush()
             os.fsync(opened.fileno())
-        mode = stat.S_IMODE(file.stat().st_mode) if file.exists() else 0o644
+        mode = stat.S_IMODE(file.stat().st_mode) if file.exists() else new_mode
         Path(temporary).chmod(mode)
         Path(temporary).replace(file)
     except BaseException:
@@ -153,7 +151,7 @@ def write_bytes_atomically(file: Path, content: bytes) -> None:
 def remove_unfinished(file: Path) -> None:
     """Remove what killed writers of a file left beside it over a minute ago."""
     for left in file.parent.iterdir():
-        if left.name.startswith(f".{file.name}.") and left.name.endswith(_UNFINISHED):
+        if left.name.startswith(f".{file.name}.") and left.name.endswith(UNFINISHED):
             with suppress(OSError):  # another run was faster, or it is not ours to remove
-                if left.lstat().st_mtime < time.time() - _UNFINISHED_SECONDS:
+                if left.lstat().st_mtime < time.time() - UNFINISHED_SECONDS:
                     left.unlink()

@@ -72,14 +72,14 @@ def opened(
 
 
 @contextmanager
-def writing(file: Path) -> Iterator[None]:
-    """Says in one line when a file cannot be written. Raises VaultError."""
+def writing(file: Path, *, what: str = "written") -> Iterator[None]:
+    """Says in one line when a file cannot be written, or `what` else. Raises VaultError."""
     try:
         yield
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise VaultError(
-            f"{file.name} cannot be written: {reason}.",
+            f"{file.name} cannot be {what}: {reason}.",
             "Check the folder, its permissions and its disk.",
         ) from None
 
