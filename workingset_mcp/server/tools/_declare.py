@@ -16,8 +16,9 @@ from anyio.from_thread import check_cancelled
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
+from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
 from mcp_types import ToolAnnotations
-from pydantic import ValidationError
+from pydantic import PrivateAttr, ValidationError
 
 from workingset_mcp.answers.answer import Limits
 from workingset_mcp.caller import asking
@@ -84,6 +85,7 @@ def bound(declared: Declared, workspace_of: Callable[[Context[Any]], Workspace])
         context_kwarg="ctx",
     )  # fmt: skip
     tool.parameters = _without_titles(tool.parameters)
+    tool.fn_metadata = _AsGiven(arg_model=tool.fn_metadata.arg_model).with_types(tool.parameters)
     return tool
 
 
@@ -100,6 +102,32 @@ def client_name(ctx: Context[Any]) -> str:
     """The name a client gave itself, in either protocol era; empty when it gave none."""
     parameters = ctx.session.client_params
     return parameters.client_info.name if parameters and parameters.client_info else ""
+
+
+class _AsGiven(FuncMetadata):
+    """Arguments as the client gave them.
+
+    The SDK reads JSON in the text of every argument that may be missing: `null` as a branch meant all.
+    Here a text stays a text; where a list is wanted, JSON of a list is read, and a text is one word.
+    """
+
+    _types: dict[str, str] = PrivateAttr(default_factory=dict)
+
+    def with_types(self, schema: dict[str, Any]) -> "_AsGiven":
+        """Know the type of each argument from the tool's schema."""
+        self._types = {name: about["type"] for name, about in schema["properties"].items()}
+        return self
+
+    def pre_parse_json(self, data: dict[str, Any]) -> dict[str, Any]:
+        """The arguments, with JSON read where the type of an argument is no text."""
+        read = super().pre_parse_json(data)
+        for name, given in data.items():
+            kind = self._types.get(name)
+            if isinstance(given, str) and kind == "string":
+                read[name] = given
+            elif isinstance(given, str) and kind == "array" and not isinstance(read[name], list):
+                read[name] = [given]
+        return read
 
 
 class _StrictTool(Tool):
