@@ -5,7 +5,6 @@ differs; a vault that keeps changing under a call is tried three times, then the
 """
 
 from collections.abc import Sequence
-from contextlib import suppress
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -35,7 +34,6 @@ from workingset_mcp.notes.markdown import line_ends_kept
 from workingset_mcp.notes.note import OVERRIDE_NAME, decode
 from workingset_mcp.settings import Settings, today
 from workingset_mcp.sync.changes import plan_changes
-from workingset_mcp.vault.files import write_atomically
 from workingset_mcp.workspace.healing import healing
 from workingset_mcp.workspace.opened import (
     HEAD_TOKENS,
@@ -153,20 +151,6 @@ class Workspace(Opened):
             ]
             tokens = tokens_of(snapshot, self.index, notes)
         return len(notes), sum(tokens.values()), count_tokens(text)
-
-    @healing
-    def write_brief(
-        self, branch: str, budget: int | None = None, target: Path | None = None
-    ) -> tuple[Path, bool]:
-        """Write `brief.md` of a branch, atomically, only where its text differs; whether it did."""
-        name = self.branch_named(branch)
-        text = brief_text(self.brief(name, budget))
-        file = target or self.vault.root / name / "brief.md"
-        with suppress(OSError, UnicodeDecodeError):
-            if file.read_text(encoding="utf-8") == text:
-                return file, False
-        write_atomically(file, text)
-        return file, True
 
     @healing
     def search(

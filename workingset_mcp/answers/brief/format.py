@@ -20,7 +20,7 @@ from workingset_mcp.answers.brief.standing import standing_lines
 from workingset_mcp.answers.budget import count_tokens, least_tokens, take_lines
 from workingset_mcp.notes.dates import days_before
 from workingset_mcp.notes.front_matter import written_block
-from workingset_mcp.notes.note import BRIEF_KIND
+from workingset_mcp.notes.written_brief import BRIEF_KIND
 
 VERSION = 3
 SPARE = 0.7

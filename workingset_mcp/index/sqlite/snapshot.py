@@ -110,8 +110,8 @@ class Snapshot:
         return bool(self._all("SELECT 1 FROM note WHERE branch = ? LIMIT 1", name))
 
     def remarked(self) -> list[NoteRow]:
-        """Notes with a remark, by path."""
-        sql = f"SELECT {columns.NOTE} FROM note n WHERE n.kind != 'brief' AND n.remarks != '[]'"
+        """Notes with a remark, by path; also briefs that may be a person's."""
+        sql = f"SELECT {columns.NOTE} FROM note n WHERE n.remarks != '[]'"
         return columns.note_rows(self._all(f"{sql} ORDER BY n.path"))
 
     def notes(self, branch: str | None = None) -> list[NoteRow]:
