@@ -5,7 +5,7 @@
 Every fourth kill hits the whole command, the others a process that only writes the two files (the
 command spends most of its time before that). Notes end their lines in every way, with a byte order
 mark and without a last line end. In a race another process saves the note or the archive all the while,
-in place or by renaming, with pauses of up to 20 ms, while up to 20 runs try to compact. Exit 1 when a byte
+in place or by renaming, with pauses of up to 100 ms, while up to 20 runs try to compact. Exit 1 when a byte
 is missing.
 """
 
@@ -36,7 +36,7 @@ from workingset_mcp.settings import Settings
 
 BLOCKS = 1_500
 RACES = ("note in place", "note by renaming", "archive in place", "archive by renaming")
-RACE_RUNS = 20
+RACE_BLOCKS, RACE_RUNS = 120, 20  # few blocks are planned fast: most of a run is writing
 NOTES = {
     "LF": ("\n", b"", True),
     "CRLF": ("\r\n", b"", True),
@@ -45,7 +45,7 @@ NOTES = {
 }
 
 
-def note_of(kind: str) -> bytes:
+def note_of(kind: str, blocks: int = BLOCKS) -> bytes:
     """A note with many dated statuses, newest first."""
     end, mark, closed = NOTES[kind]
     days = [f"20{year:02}-{month:02}-11" for year in range(99, 0, -1) for month in range(12, 0, -1)]
@@ -53,7 +53,7 @@ def note_of(kind: str) -> bytes:
         f"## STATUS ({days[at % len(days)]} {at % 24:02}:{at % 60:02}){end}{end}"
         f"Gate {at} is closed at night, wasserseitig auch über Mittag; the pump runs on its own.{end}"
         f"- Crew {at} is trained{end}- [ ] Grease hinge {at}"
-        for at in range(BLOCKS)
+        for at in range(blocks)
     )
     return mark + (text + end if closed else text).encode()
 
@@ -134,7 +134,7 @@ def save_all_the_while(folder: str, kind: str, seed: int, count: Any, stop: Any)
                 beside.write_bytes(b"".join((file.read_bytes(), words)))
                 beside.replace(file)
         count.value += 1
-        time.sleep(chance.uniform(0.0, 0.02))
+        time.sleep(chance.uniform(0.0, 0.1))
 
 
 def raced(folder: Path, kind: str, chance: random.Random) -> Raced:
@@ -142,7 +142,7 @@ def raced(folder: Path, kind: str, chance: random.Random) -> Raced:
     for file in folder.iterdir():
         file.unlink()
     note = folder / "index.md"
-    note.write_bytes(note_of("LF"))
+    note.write_bytes(note_of("LF", RACE_BLOCKS))
     archive_of(note).write_bytes(b"# Old\n")
     context = get_context("fork")
     count, stop = context.Value("i", 0), context.Event()
@@ -155,7 +155,7 @@ def raced(folder: Path, kind: str, chance: random.Random) -> Raced:
     stop.set()
     saver.join()
     texts = b"".join(file.read_bytes() for file in folder.iterdir())
-    lost = sum(b"Gate %d is closed" % at not in texts for at in range(BLOCKS))
+    lost = sum(b"Gate %d is closed" % at not in texts for at in range(RACE_BLOCKS))
     lost += sum(b"\nsaved %d.\n" % at not in texts for at in range(count.value))
     return Raced(int(refused < RACE_RUNS), refused, lost)
 
