@@ -17,6 +17,7 @@ import hypothesis
 import pytest
 
 from workingset_mcp.answers import tokenizer
+from workingset_mcp.index.sqlite.engine import SqliteEngine
 from workingset_mcp.notes.lines import LABEL_KINDS, STANDING_KINDS
 from workingset_mcp.settings import Settings
 from workingset_mcp.workspace.facade import Workspace
@@ -65,6 +66,12 @@ def program(vault: Path, folder: Path, *options: str) -> list[str]:
         *index,
         *options,
     ]
+
+
+def engine_of(workspace: Workspace) -> SqliteEngine:
+    """The engine of a workspace, for a test of its file."""
+    assert isinstance(workspace.index, SqliteEngine)
+    return workspace.index
 
 
 def contents_of(workspace: Workspace) -> dict[str, object]:

@@ -8,7 +8,7 @@ import pytest
 from conftest import OpenVault
 
 from workingset_mcp.answers.answer import Draft, Limits
-from workingset_mcp.index import Snapshot
+from workingset_mcp.index import View
 from workingset_mcp.settings import Settings
 from workingset_mcp.workspace.facade import Workspace
 from workingset_mcp.workspace.opened import ROUNDS, Opened
@@ -27,7 +27,7 @@ def telling(
     """What the note says, told while `meanwhile` happens after each reading; how often it was read."""
     readings = 0
 
-    def draft(snapshot: Snapshot, _room: int) -> Draft:
+    def draft(snapshot: View, _room: int) -> Draft:
         nonlocal readings
         note = snapshot.note(NOTE)
         text = snapshot.text(note.id) if note else "nothing"

@@ -6,15 +6,14 @@ disk differs (`freshness`). Its user sees to it that one thread asks at a time.
 
 from collections.abc import Callable, Iterable, Mapping
 
+from workingset_mcp.index.engine import Engine, View
 from workingset_mcp.index.rows import Known
-from workingset_mcp.index.sqlite.engine import Index
-from workingset_mcp.index.sqlite.snapshot import Snapshot
 
 
 class KnownFiles:
     """Path -> what is known of that file, of all files or of those of one branch."""
 
-    def __init__(self, index: Index, branch_of: Callable[[str], str]) -> None:
+    def __init__(self, index: Engine, branch_of: Callable[[str], str]) -> None:
         self._index = index
         self._branch_of = branch_of
         self._all: dict[str, Known] | None = None
@@ -24,7 +23,7 @@ class KnownFiles:
         self._whole_before = False
         self._news: set[str] = set()
 
-    def of(self, branch: str | None, view: Snapshot | None = None) -> Mapping[str, Known]:
+    def of(self, branch: str | None, view: View | None = None) -> Mapping[str, Known]:
         """What the index knows now, or knew in a view of it. Raises IndexDamaged."""
         if view is None:
             with self._index.snapshot() as newest:
@@ -50,7 +49,7 @@ class KnownFiles:
             self._compare(branch)
         return self._parts[branch]
 
-    def about(self, paths: Iterable[str], view: Snapshot | None = None) -> dict[str, Known]:
+    def about(self, paths: Iterable[str], view: View | None = None) -> dict[str, Known]:
         """What the index knows, or knew in a view of it, of those of these paths that it has."""
         if view is None:
             with self._index.snapshot() as newest:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from workingset_mcp.caller import stop_if_gone
 from workingset_mcp.errors import IndexUnavailable, WorkingsetError
-from workingset_mcp.index import Index, KnownFiles, Snapshot
+from workingset_mcp.index import Engine, KnownFiles, View
 from workingset_mcp.index.rows import Known, Parsed
 from workingset_mcp.notes.note import parse_note, text_digest, unreadable_note
 from workingset_mcp.sync.changes import Changes, Doubts, plan_changes
@@ -54,7 +54,7 @@ class Freshness:
     writes. With one, that is remembered (`state`) and tried again.
     """
 
-    def __init__(self, vault: Vault, index: Index) -> None:
+    def __init__(self, vault: Vault, index: Engine) -> None:
         self.vault = vault
         self.index = index
         self.state = State()
@@ -95,7 +95,7 @@ class Freshness:
 
     def is_current(
         self, branch: str | None = None, paths: Sequence[str] | None = None,
-        snapshot: Snapshot | None = None,
+        snapshot: View | None = None,
     ) -> bool:  # fmt: skip
         """Whether disk and index, or a snapshot of it, agree on the vault, a branch, or these paths.
 
@@ -209,7 +209,7 @@ class Freshness:
                 self.state = State("current")
 
     def _about(
-        self, paths: Sequence[str], view: Snapshot | None = None
+        self, paths: Sequence[str], view: View | None = None
     ) -> tuple[dict[str, Fingerprint], dict[str, Known]]:
         """What disk and index say of these paths."""
         with self._lock:
@@ -238,7 +238,7 @@ class Freshness:
         self.left_out[branch] = walk.left_out or ()
         return walk.files
 
-    def _known_of(self, branch: str | None, view: Snapshot | None = None) -> dict[str, Known]:
+    def _known_of(self, branch: str | None, view: View | None = None) -> dict[str, Known]:
         with self._lock:
             known = dict(self._known.of(branch, view))
             self._tell_listeners(self._known.news())  # what another process read first

@@ -6,6 +6,7 @@ differs; a vault that keeps changing under a call is tried three times, then the
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -19,18 +20,19 @@ from workingset_mcp.answers.answer import (
 )
 from workingset_mcp.answers.brief import (
     BranchLine,
+    BranchReader,
     Materials,
     make_brief,
     make_overview,
     read_materials,
 )
 from workingset_mcp.answers.brief.kept import KeptBriefs
-from workingset_mcp.answers.brief.view import branch_view, contents_of, overview_lines
+from workingset_mcp.answers.brief.reading import contents_of, overview_lines, read_branch
 from workingset_mcp.answers.budget import LEAST_BRIEF_BUDGET, LEAST_BUDGET, Counted, count_tokens
 from workingset_mcp.answers.counting import tokens_of
 from workingset_mcp.answers.search.answer import search_draft
 from workingset_mcp.errors import ArgumentError, NoteNotFound
-from workingset_mcp.index import Snapshot
+from workingset_mcp.index import Scope, View
 from workingset_mcp.notes.markdown import line_ends_kept
 from workingset_mcp.notes.note import OVERRIDE_NAME, decode
 from workingset_mcp.settings import Settings, today
@@ -103,7 +105,7 @@ class Workspace(Opened):
         self.freshness.refresh_paths((OVERRIDE_NAME,))  # the root's holds for every branch
         read: dict[tuple[int, int], Materials] = {}  # only fitting runs again
 
-        def draft(snapshot: Snapshot, room: int) -> Draft:
+        def draft(snapshot: View, room: int) -> Draft:
             if name is None:
                 return self._overview_draft(snapshot, room)
             on, left_out = day or today(), tuple(self.freshness.left_out.get(name, ()))
@@ -113,16 +115,18 @@ class Workspace(Opened):
             made_from = (version[0], name, contents, on, left_out, room)
             made = self._kept.get(made_from) if contents else None
             if made is None:
+                reader = BranchReader(snapshot, name)
                 if version not in read:
-                    read[version] = read_materials(branch_view(snapshot, self, name, on, left_out))
-                made = make_brief(read[version], room)
+                    found = read_branch(snapshot, self, name, on, left_out)
+                    read[version] = read_materials(found, reader)
+                made = make_brief(read[version], reader, room)
                 if contents:
                     self._kept.keep(made_from, made)
             return Draft(f"{name} · brief", made.text, made.warnings, tokens=made.tokens)
 
         return self._answer(name, draft, budget, limits, lowered)
 
-    def _overview_draft(self, snapshot: Snapshot, room: int) -> Draft:
+    def _overview_draft(self, snapshot: View, room: int) -> Draft:
         version, lines = self._overview
         if version != snapshot.version():
             version, lines = snapshot.version(), overview_lines(snapshot)
@@ -185,18 +189,18 @@ class Workspace(Opened):
             budget, self.settings.search_budget, LEAST_BUDGET, limits.most_tokens
         )
         name = self.branch_named(branch) if branch and branch.strip() else None
-        within = search.Filter(name, day_argument("since", since), day_argument("until", until))
+        scope = Scope.of(name, day_argument("since", since), day_argument("until", until))
         parsed = search.parse_query(query, also=also, glossary=self.settings.glossary)
         boosted = self.branch_named(boost) if boost else None
 
         ranked: dict[tuple[int, int], search.Ranking] = {}  # only packing runs again to fit
 
-        def draft(snapshot: Snapshot, room: int) -> Draft:
+        def draft(snapshot: View, room: int) -> Draft:
             version = snapshot.version()
             if version not in ranked:
-                found = search.rank(parsed, snapshot, self._stemmer, within)
-                ranked[version] = search.bent(found, boosted, top)
-            return search_draft(parsed, ranked[version], snapshot, within, room)
+                found = search.rank(parsed, snapshot, self._stemmer, scope)
+                ranked[version] = search.reordered(found, boost=boosted, top=top)
+            return search_draft(parsed, ranked[version], snapshot, scope, room)
 
         return self._answer(name, draft, budget, limits, lowered, quoted_only=name is None)
 
@@ -254,7 +258,7 @@ class Workspace(Opened):
     ) -> str:
         """Verbatim notes in date order, in pages. Raises BranchNotFound, ArgumentError."""
         from workingset_mcp.answers.full import pages as history  # only here: 10 ms of a start
-        from workingset_mcp.answers.full.record import Window, record_of
+        from workingset_mcp.answers.full.record import FullRequest, record_of
 
         limits = limits or self.limits()
         budget, lowered = checked_budget(
@@ -265,17 +269,14 @@ class Workspace(Opened):
         name = (
             self.branch_named(branch, gone_is_fine=bool(at)) if branch and branch.strip() else None
         )
-        window = Window(
-            name,
-            (query or "").strip(),
-            history.UNDATED if undated else day_argument("since", since),
-            day_argument("until", until),
-            at,
+        scope = Scope.of(
+            name, "" if undated else day_argument("since", since), day_argument("until", until)
         )
+        request = FullRequest(replace(scope, undated=undated), (query or "").strip(), at)
         most_bytes = limits.max_bytes and limits.max_bytes - len(lowered.encode())
 
-        def draft(snapshot: Snapshot, room: int) -> Draft:
-            record = record_of(snapshot, self.index, self.vault, window)
+        def draft(snapshot: View, room: int) -> Draft:
+            record = record_of(snapshot, self.index, self.vault, request)
             return history.record_draft(record, cursor, self.settings.heavy_limit, room, most_bytes)
 
         return self._answer(name, draft, budget, limits, lowered)
@@ -300,24 +301,23 @@ class Workspace(Opened):
         budget, lowered = checked_budget(
             budget, self.settings.items_budget, LEAST_BUDGET, limits.most_tokens
         )
+        name = self.branch_named(branch) if branch and branch.strip() else None
         asked = listing.checked(
-            listing.Asked(
+            listing.ListRequest(
                 kind,
-                self.branch_named(branch) if branch and branch.strip() else None,
+                Scope.of(name, day_argument("since", since), day_argument("until", until)),
                 owner or "",
                 text or "",
-                day_argument("since", since),
-                day_argument("until", until),
                 day_argument("due_before", due_before),
                 group_by,
             )
         )
 
-        def draft(snapshot: Snapshot, room: int) -> Draft:
-            left_out = self.left_out(asked.branch) if asked.kind == "remark" else ()
+        def draft(snapshot: View, room: int) -> Draft:
+            left_out = self.left_out(name) if asked.kind == "remark" else ()
             return listing.list_draft(snapshot, asked, left_out, self.vault.branch_of, room)
 
-        return self._answer(asked.branch, draft, budget, limits, lowered)
+        return self._answer(name, draft, budget, limits, lowered)
 
 
 __all__ = ["Workspace", "brief_text", "day_argument"]

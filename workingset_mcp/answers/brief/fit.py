@@ -4,7 +4,10 @@ The last section, "Not in this brief", is always there and says what was left ou
 fetches it.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeAlias
 
 from workingset_mcp.answers.brief.format import (
     SECTIONS,
@@ -14,13 +17,14 @@ from workingset_mcp.answers.brief.format import (
     Room,
     front_matter,
 )
-from workingset_mcp.answers.brief.materials import Materials
+from workingset_mcp.answers.brief.materials import BranchReader, Materials
 from workingset_mcp.answers.budget import count_lines, count_tokens
 
 _UNLIMITED = 1 << 30
 _LEAST_BESIDE_OVERRIDE = 250
 LEAST_SPARE_TOKENS = 40
 SHORT_STATUS_TOKENS = 80
+_Render: TypeAlias = Callable[[dict[str, int]], dict[str, Rendered]]  # limits -> sections, by title
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +36,9 @@ class Brief:
     warnings: tuple[str, ...]
 
 
-def make_brief(materials: Materials, room_tokens: int, mosts: Mosts | None = None) -> Brief:
+def make_brief(
+    materials: Materials, reader: BranchReader, room_tokens: int, mosts: Mosts | None = None
+) -> Brief:
     """The fullest brief that costs about `room_tokens`, never more where that is possible.
 
     The caller counts the final text: the least brief (head and what is left out) may be over.
@@ -42,13 +48,14 @@ def make_brief(materials: Materials, room_tokens: int, mosts: Mosts | None = Non
     head = front_matter(materials)
     fixed = count_tokens(head)
     warnings = _leave_out_large_override(materials, room_tokens - fixed)
-    rendered = _render_all(materials, mosts, dict.fromkeys((s.title for s in SECTIONS), _UNLIMITED))
+    render = partial(_render_all, materials, reader, mosts)
+    rendered = render(dict.fromkeys((s.title for s in SECTIONS), _UNLIMITED))
     text = _assembled(head, rendered, materials)
     tokens = fixed + _tokens_below_head(rendered, materials)
     if tokens > room_tokens:
         reserve = count_tokens(_not_in_this_brief(rendered, materials)) + 30
         limits = _limits(rendered, room_tokens - fixed - min(reserve, room_tokens // 3))
-        text = _within(head, limits, materials, mosts, room_tokens)
+        text = _within(head, limits, materials, render, room_tokens)
         tokens = count_tokens(text)
     return Brief(text, tokens, tuple(warnings))
 
@@ -69,13 +76,15 @@ def _leave_out_large_override(materials: Materials, room: int) -> list[str]:
     return warnings
 
 
-def _render_all(materials: Materials, mosts: Mosts, limits: dict[str, int]) -> dict[str, Rendered]:
+def _render_all(
+    materials: Materials, reader: BranchReader, mosts: Mosts, limits: dict[str, int]
+) -> dict[str, Rendered]:
     used: dict[str, int] = {}
     found: dict[str, Rendered] = {}
     for section in SECTIONS:
         title = count_tokens(f"## {section.title} (000 of 000)\n")
         tokens = limits[section.title] - title
-        one = section.render(Room(materials, mosts, max(0, tokens), used))
+        one = section.render(Room(materials, reader, mosts, max(0, tokens), used))
         found[section.title] = one if tokens > 0 else Rendered("", one.left_out)
     return found
 
@@ -170,10 +179,10 @@ def _not_in_this_brief(rendered: dict[str, Rendered], materials: Materials) -> s
 
 
 def _within(
-    head: str, limits: dict[str, int], materials: Materials, mosts: Mosts, room: int
+    head: str, limits: dict[str, int], materials: Materials, render: _Render, room: int
 ) -> str:
     """The brief with these limits, its spare room given out; whole sections give way while it is over."""
-    rendered = _render_all(materials, mosts, limits)
+    rendered = render(limits)
     text = _assembled(head, rendered, materials)
     for section in sorted(SECTIONS, key=lambda s: s.priority):
         spare = room - count_tokens(text) - 20
@@ -182,7 +191,7 @@ def _within(
         if not rendered[section.title].left_out and section.share:
             continue
         grown = {**limits, section.title: limits[section.title] + spare}
-        second = _render_all(materials, mosts, grown)
+        second = render(grown)
         longer = _assembled(head, second, materials)
         if count_tokens(longer) <= room:
             limits, rendered, text = grown, second, longer
@@ -191,6 +200,6 @@ def _within(
             break
         if section.priority and rendered[section.title].text:
             limits = {**limits, section.title: 0}
-            rendered = _render_all(materials, mosts, limits)
+            rendered = render(limits)
             text = _assembled(head, rendered, materials)
     return text

@@ -14,7 +14,7 @@ from workingset_mcp.answers.answer import (
     quoted_block,
     source_mark,
 )
-from workingset_mcp.answers.brief.materials import Materials, Sourced
+from workingset_mcp.answers.brief.materials import BranchReader, Materials, Sourced
 from workingset_mcp.answers.brief.newest import line_ranges, newest_notes
 from workingset_mcp.answers.brief.standing import standing_lines
 from workingset_mcp.answers.budget import count_tokens, least_tokens, take_lines
@@ -61,6 +61,7 @@ class Room(NamedTuple):
     """What a section may use."""
 
     materials: Materials
+    reader: BranchReader
     mosts: Mosts
     tokens: int
     used: dict[str, int]  # tokens of sections that leave room to others
@@ -121,7 +122,7 @@ def _status(room: Room) -> Rendered:
     source = f"{note.path}:{status.line}"
     undated = "" if status.date else " The heading carries no date."
     head = f"_Source: [{source}]_{undated}\n"
-    lines = room.materials.branch.lines(note, status.line, status.last_line)
+    lines = room.reader.lines(note, status.line, status.last_line)
     whole = head + _status_block([*lines, *closing_fence(lines)], source, status.last_line)
     if not status.date:
         room = room._replace(tokens=min(room.tokens, room.mosts.undated_status_tokens))
@@ -170,7 +171,7 @@ def _newest(room: Room) -> Rendered:
         long = room.used.get("status", 0) > mosts.newest_tokens
         most = mosts.newest_tokens_beside_long_status if long else mosts.newest_tokens
     most = min(most, materials.source_tokens // 2)
-    newest = newest_notes(materials, min(room.tokens, most))
+    newest = newest_notes(materials, room.reader, min(room.tokens, most))
     room.used["newest"] = newest.tokens
     left: tuple[str, ...] = ()
     if newest.left_out:
@@ -296,7 +297,7 @@ def _standing(room: Room) -> Rendered:
         most_tokens = mosts.standing_tokens_beside_status
     limit = min(room.tokens, most_tokens, materials.source_tokens * 2 // 5)
     if not materials.standing:
-        materials.standing.update(standing_lines(materials.branch, materials.recent))
+        materials.standing.update(standing_lines(room.reader, materials.recent))
     picked: dict[str, dict[int, str]] = {}
     used = 0
     for kind, most, up_to in (

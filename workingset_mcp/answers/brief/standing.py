@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import zip_longest
 
-from workingset_mcp.answers.brief.materials import Branch, Sourced, StandingLine
+from workingset_mcp.answers.brief.materials import Branch, BranchReader, Sourced, StandingLine
 from workingset_mcp.index.rows import ItemRow, NoteRow
 from workingset_mcp.notes.lines import STANDING_KINDS, all_folded, without_comment
 from workingset_mcp.notes.words import FIRST_NOTES, STRONG_RULE, plainly
@@ -14,7 +14,9 @@ LONG_CHARACTERS = 240
 TOPIC_NOTES = 60
 
 
-def standing_lines(branch: Branch, in_order: Sequence[NoteRow]) -> dict[str, list[StandingLine]]:
+def standing_lines(
+    reader: BranchReader, in_order: Sequence[NoteRow]
+) -> dict[str, list[StandingLine]]:
     """What undated notes say that always holds: README and index first, then the strongest lines."""
     undated = [note for note in in_order if not note.date]
     undated.sort(key=lambda n: (n.path.count("/"), not _is_first(n.path), n.path))
@@ -22,7 +24,7 @@ def standing_lines(branch: Branch, in_order: Sequence[NoteRow]) -> dict[str, lis
     kinds: dict[str, dict[int, list[tuple[float, int, str]]]] = {
         kind: {} for kind in STANDING_KINDS
     }
-    for note_id, line, kind, text in branch.standing():
+    for note_id, line, kind, text in reader.standing_lines():
         at = place.get(note_id)
         if at is not None:
             kinds[kind].setdefault(at, []).append((-_strength(kind, text), line, text))
@@ -65,11 +67,11 @@ def _is_first(path: str) -> bool:
     return bool(FIRST_NOTES.match(path.rpartition("/")[2]))
 
 
-def topics_of(in_order: Sequence[NoteRow], branch: Branch) -> list[Sourced]:
+def topics_of(in_order: Sequence[NoteRow], branch: Branch, reader: BranchReader) -> list[Sourced]:
     """Second-level headings in turn over the newest notes, each once."""
     statuses = {(row.note.id, row.status.line) for row in branch.statuses}
     newest = in_order[:TOPIC_NOTES]
-    headings = branch.topics([note.id for note in newest])
+    headings = reader.topics([note.id for note in newest])
     pools = [
         [
             (note.path, line, heading)

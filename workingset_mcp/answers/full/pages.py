@@ -15,6 +15,7 @@ from workingset_mcp.answers.answer import Draft, counted, fenced
 from workingset_mcp.answers.budget import MOST_BUDGET, count_tokens, take_lines
 from workingset_mcp.caller import stop_if_gone
 from workingset_mcp.errors import ArgumentError
+from workingset_mcp.notes.dates import first_day
 from workingset_mcp.notes.markdown import line_ends_kept
 
 UNDATED = "undated"  # as `since`: only what carries no date
@@ -103,11 +104,6 @@ class Page:
     number: int
     pages: int
     next_cursor: Cursor | None
-
-
-def first_day(value: str) -> str:
-    """The first day that an ISO date of any precision can mean."""
-    return f"{value}-01-01"[:10]
 
 
 def record_draft(

@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from workingset_mcp.answers.answer import Limits
-from workingset_mcp.answers.listing import Group, Kind
+from workingset_mcp.answers.listing import Group, ListedKind
 from workingset_mcp.server.tools._declare import declare
 from workingset_mcp.workspace.facade import Workspace
 
@@ -13,7 +13,7 @@ from workingset_mcp.workspace.facade import Workspace
 def list_items(
     workspace: Workspace,
     limits: Limits,
-    kind: Annotated[Kind, Field(description="what to list or count")] = "open",
+    kind: Annotated[ListedKind, Field(description="what to list or count")] = "open",
     branch: Annotated[str | None, Field(description="only this branch")] = None,
     owner: Annotated[str | None, Field(description="a name, team or @handle")] = None,
     text: Annotated[str | None, Field(description="only lines with this text")] = None,
