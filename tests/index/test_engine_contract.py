@@ -159,6 +159,14 @@ def test_a_view_stays_as_it_is_whatever_another_thread_writes(engine: Engine) ->
     assert texts_now(engine) == {"b.md": "beta\n"}
 
 
+def test_a_view_that_has_ended_reads_nothing(engine: Engine) -> None:
+    engine.apply([parsed("a.md", "alpha\n")])
+    with engine.snapshot() as view:
+        assert texts(view) == {"a.md": "alpha\n"}
+    with pytest.raises(RuntimeError, match="view has ended"):
+        texts(view)
+
+
 def test_a_small_value_is_found_once_for_each_state(engine: Engine) -> None:
     asked: list[int] = []
 

@@ -94,15 +94,20 @@ class SqliteEngine:
             connection = readers.borrow() if self.file else None
         if connection is None:  # one connection holds a database in memory
             with self.write_lock, in_our_words(self._epoch):
-                yield SqliteView(self._writer, self._epoch, self._counts)
+                view = SqliteView(self._writer, self._epoch, self._counts)
+                try:
+                    yield view
+                finally:
+                    view.end()
             return
+        view = SqliteView(connection, epoch, self._counts)
         with in_our_words(epoch):
             try:
                 connection.execute("BEGIN")
-                view = SqliteView(connection, epoch, self._counts)
                 view.generation()  # SQLite fixes the moment with the first read, not with BEGIN
                 yield view
             finally:
+                view.end()
                 with suppress(sqlite3.Error):
                     connection.execute("COMMIT")
                 readers.give_back(connection)

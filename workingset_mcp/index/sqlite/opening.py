@@ -1,6 +1,6 @@
 """Opening a database file: how a connection is set up, its tables made, what is checked, who builds.
 
-Not here: what is done with a file that does not pass (`sqlite`).
+Not here: what is done with a file that does not pass (`engine`).
 """
 
 import sqlite3

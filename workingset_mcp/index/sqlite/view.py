@@ -64,6 +64,13 @@ class _Connection(Protocol):
     def execute(self, sql: str, parameters: Any = ..., /) -> Any: ...
 
 
+class _Ended:
+    """In the place of a connection that another view may use by now."""
+
+    def execute(self, _sql: str, _parameters: Any = (), /) -> Any:
+        raise RuntimeError("This view has ended: read while its block is open.")
+
+
 class Counts:
     """Small values of the newest state of an index, each found once. Any thread may ask."""
 
@@ -99,6 +106,10 @@ class SqliteView:
         self._generation: int | None = None
         self._ranges_of: dict[frozenset[str], list[tuple[str, tuple[int, ...]]]] = {}
 
+    def end(self) -> None:
+        """Let go of the connection."""
+        self._connection = _Ended()
+
     def generation(self) -> int:
         """Counter raised by every applied change."""
         if self._generation is None:
@@ -106,7 +117,7 @@ class SqliteView:
         return self._generation
 
     def version(self) -> tuple[int, int]:
-        """What `Index.data_version` was when this view began: (epoch, generation)."""
+        """What `Engine.data_version` was when this view began: (epoch, generation)."""
         return self._epoch, self.generation()
 
     def complete(self) -> bool:
