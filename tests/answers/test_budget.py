@@ -1,5 +1,6 @@
 """Tokens are counted exactly, whatever the text, and what is taken fits."""
 
+import gzip
 import hashlib
 import math
 import subprocess
@@ -53,8 +54,37 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> tiktoken.Encoding:
         return tiktoken.get_encoding("o200k_base")
 
 
-def test_the_table_is_the_one_that_was_published() -> None:
+def test_the_ranks_are_those_that_were_published() -> None:
     assert hashlib.sha256(published_table()).hexdigest() == TABLE_SHA256
+
+
+GENERATOR = Path(__file__).parents[2] / "bench/make_token_table.py"
+
+
+def made_table(ranks: bytes, folder: Path) -> tuple[int, Path]:
+    """The exit code of the generator over a file of ranks, and where it writes the table."""
+    given, made = folder / "ranks", folder / "made.table"
+    given.write_bytes(ranks)
+    command: list[str | Path] = [sys.executable, GENERATOR, given, "--to", made]
+    return subprocess.run(command, check=False, capture_output=True).returncode, made
+
+
+@pytest.mark.process
+def test_the_generator_makes_the_table_in_the_package_from_the_published_ranks(
+    tmp_path: Path,
+) -> None:
+    in_package = Path(tokenizer.__file__).with_name("data") / "o200k_base.table"
+    for ranks in (published_table(), gzip.compress(published_table())):
+        code, made = made_table(ranks, tmp_path)
+        assert code == 0
+        assert made.read_bytes() == in_package.read_bytes()
+
+
+@pytest.mark.process
+def test_the_generator_refuses_other_ranks(tmp_path: Path) -> None:
+    code, made = made_table(published_table()[:-1], tmp_path)
+    assert code == 1
+    assert not made.exists()
 
 
 # -- exact -----------------------------------------------------------------------------------------
