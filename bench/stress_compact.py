@@ -9,6 +9,7 @@ mark and without a last line end. Exit 1 when a byte is missing.
 
 import argparse
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -18,10 +19,11 @@ from collections.abc import Callable
 from multiprocessing import get_context
 from pathlib import Path
 
-from workingset_mcp.cli.compact import apply_compaction, archive_of, plan_compaction, restored
+from workingset_mcp.cli.compact import apply_compaction, archive_of, parts_of, plan_compaction
 from workingset_mcp.settings import Settings
 
 BLOCKS = 1_500
+POINTER = re.compile(rb"_Older status: \[index\.archive\.md\]\(.+?\), part (\d+)_(?:\r\n|\n)")
 NOTES = {
     "LF": ("\n", b"", True),
     "CRLF": ("\r\n", b"", True),
@@ -67,7 +69,8 @@ def state_of(note: Path, before: bytes) -> str:
     """Which files a kill left, and whether they hold the note; else what is wrong."""
     archive = archive_of(note)
     rest, moved = note.read_bytes(), archive.read_bytes() if archive.exists() else b""
-    if restored(rest, moved, archive.name) != before:
+    parts = parts_of(moved)
+    if POINTER.sub(lambda found: parts.get(int(found[1]), found[0]), rest) != before:
         return "LOST"
     if rest != before:
         return "both written"

@@ -155,13 +155,11 @@ class Workspace(Opened):
         return len(notes), sum(tokens.values()), count_tokens(text)
 
     @healing
-    def write_brief(
-        self, branch: str, budget: int | None = None, target: Path | None = None
-    ) -> tuple[Path, bool]:
+    def write_brief(self, branch: str, budget: int | None = None) -> tuple[Path, bool]:
         """Write `brief.md` of a branch, atomically, only where its text differs; whether it did."""
         name = self.branch_named(branch)
         text = brief_text(self.brief(name, budget))
-        file = target or self.vault.root / name / "brief.md"
+        file = self.vault.root / name / "brief.md"
         with suppress(OSError, UnicodeDecodeError):
             if file.read_text(encoding="utf-8") == text:
                 return file, False

@@ -32,13 +32,13 @@ class Brief:
     warnings: tuple[str, ...]
 
 
-def make_brief(materials: Materials, room_tokens: int, mosts: Mosts | None = None) -> Brief:
+def make_brief(materials: Materials, room_tokens: int) -> Brief:
     """The fullest brief that costs about `room_tokens`, never more where that is possible.
 
     The caller counts the final text: the least brief (head and what is left out) may be over.
     """
     materials = replace(materials)  # its override may go out of this brief only
-    mosts = (mosts or Mosts()).for_budget(room_tokens)
+    mosts = Mosts().for_budget(room_tokens)
     head = front_matter(materials)
     fixed = count_tokens(head)
     warnings = _leave_out_large_override(materials, room_tokens - fixed)

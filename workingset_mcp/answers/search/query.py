@@ -17,6 +17,7 @@ from workingset_mcp.notes.dates import find_dates
 
 MOST_CONCEPTS = 64
 ALSO_WEIGHT = 0.8
+GLOSSARY_WEIGHT = 0.6
 MOST_QUERY_CHARACTERS = 10_000
 
 _CJK_FUNCTION = frozenset(
@@ -65,9 +66,8 @@ class Query:
 
 
 def parse_query(
-    text: str, *, also: Sequence[str] = (), glossary: Mapping[str, Sequence[str]] | None = None,
-    also_weight: float = ALSO_WEIGHT, glossary_weight: float = 0.6,
-) -> Query:  # fmt: skip
+    text: str, *, also: Sequence[str] = (), glossary: Mapping[str, Sequence[str]] | None = None
+) -> Query:
     """Concepts of a question, of the words a caller added, and of the glossary's."""
     text = _clean(text)
     found: dict[str, Concept] = {}
@@ -75,14 +75,14 @@ def parse_query(
     _collect(text, 1.0, found, dates)
     own = len(found)
     for other in list(dict.fromkeys(also))[:MOST_CONCEPTS]:
-        _collect(_clean(other), also_weight, found, dates)
+        _collect(_clean(other), ALSO_WEIGHT, found, dates)
     named = []
     lowered = f" {fold(text)} "
     for key, others in (glossary or {}).items():
         if re.search(rf"(?<!\w){re.escape(fold(key))}(?!\w)", lowered):
             for other in others:
                 named.append(other)
-                _collect(_clean(other), glossary_weight, found, dates)
+                _collect(_clean(other), GLOSSARY_WEIGHT, found, dates)
     concepts = tuple(
         concept if at < own else replace(concept, own=False)
         for at, concept in enumerate(found.values())

@@ -218,9 +218,9 @@ class Index:
                 self._readers = Readers(self.file)
             return True
 
-    def build_turn(self, wait_seconds: float = 0.0) -> AbstractContextManager[bool]:
+    def build_turn(self) -> AbstractContextManager[bool]:
         """Take the one turn to build this index in full; False when another process has it."""
-        return build_turn(self.file and self.file.with_name(BUILD_TURN_NAME), wait_seconds)
+        return build_turn(self.file and self.file.with_name(BUILD_TURN_NAME))
 
     def _write(self, work: Callable[[], _Made]) -> _Made:
         """Run statements in one transaction; in memory from then on, where the file takes none."""

@@ -72,7 +72,7 @@ def check(connection: sqlite3.Connection, file: Path | None) -> None:
 
 
 @contextmanager
-def build_turn(place: Path | None, wait_seconds: float) -> Iterator[bool]:
+def build_turn(place: Path | None) -> Iterator[bool]:
     """Hold the lock at a place; False when another process holds it.
 
     It is a lock on a database of its own, and ends with its holder, however that ends. Where there can
@@ -81,7 +81,7 @@ def build_turn(place: Path | None, wait_seconds: float) -> Iterator[bool]:
     lock = None
     try:
         if place is not None:
-            lock = sqlite3.connect(place, timeout=wait_seconds, isolation_level=None)
+            lock = sqlite3.connect(place, timeout=0, isolation_level=None)
             with suppress(OSError):
                 place.chmod(0o600)
             lock.execute("BEGIN EXCLUSIVE")

@@ -230,13 +230,10 @@ class Snapshot:
             if row[0] in known
         ]
 
-    def uncounted(self, limit: int, branch: str | None = None) -> list[tuple[int, bytes]]:
+    def uncounted(self, limit: int) -> list[tuple[int, bytes]]:
         """Notes whose tokens are not counted yet: (id, digest)."""
-        where = "AND branch = ?" if branch is not None else ""
-        parameters = [branch, limit] if branch is not None else [limit]
         return self._all(
-            f"SELECT id, digest FROM note WHERE tokens IS NULL AND kind != 'brief' {where} LIMIT ?",
-            *parameters,
+            "SELECT id, digest FROM note WHERE tokens IS NULL AND kind != 'brief' LIMIT ?", limit
         )
 
     def match(self, expression: str, limit: int, within: Within = EVERYWHERE) -> list[Hit]:
