@@ -52,7 +52,7 @@ class Opened:
 
     def close(self) -> None:
         """Stop background work and close the index."""
-        self.freshness.stopping.set()
+        self.freshness.stop()
         self._stemmer.close()
         for thread in self._threads:
             thread.join(_JOIN_SECONDS)
@@ -242,8 +242,11 @@ class Opened:
 
                 text = self._fitted(compose, budget, limits)
                 quoted = latest[-1].sources if quoted_only and latest[-1].found else None
-                if not finished or state or self.freshness.is_current(scope, quoted, snapshot):
+                if not finished or state:
                     return text
+                known = self.freshness.known_in(snapshot, scope, quoted)
+            if self.freshness.is_current(scope, quoted, known):
+                return text
             if quoted is None:
                 finished = self._refresh_scope(scope)
             else:

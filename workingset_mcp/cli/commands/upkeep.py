@@ -31,8 +31,7 @@ def index(vault: Path | None, index_dir: str | None, full: bool, as_json: bool) 
     """Bring the index up to date."""
     with opened(vault, index_dir, build=False) as workspace:
         if full:
-            workspace.index.clear()
-            workspace.freshness.built.clear()
+            workspace.freshness.clear()
         build_index(workspace)
         workspace.count_all_tokens()
         facts = workspace.status()
