@@ -25,7 +25,8 @@ from workingset_mcp.index import Index
 from workingset_mcp.index.rows import Parsed
 from workingset_mcp.notes.note import parse_note, text_digest
 from workingset_mcp.settings import Settings, load_settings
-from workingset_mcp.sync.freshness import BATCH_NOTES, Freshness
+from workingset_mcp.sync.applying import BATCH_NOTES
+from workingset_mcp.sync.freshness import Freshness
 from workingset_mcp.vault.folder import Vault
 from workingset_mcp.workspace.facade import Workspace
 

@@ -171,7 +171,7 @@ def test_closing_does_not_wait_for_a_long_statement(tmp_path: Path) -> None:
 BUILD_UNTIL_KILLED = """
 import os, signal, sys
 from pathlib import Path
-from workingset_mcp.sync import freshness
+from workingset_mcp.sync import applying
 from workingset_mcp.index.sqlite import engine, writing
 from workingset_mcp.settings import Settings
 from workingset_mcp.workspace.facade import Workspace
@@ -185,7 +185,7 @@ def merge_until_killed(writer, *, first):
 
 root, folder, steps = sys.argv[1], sys.argv[2], int(sys.argv[3])
 merge_some, engine.merge_some = engine.merge_some, merge_until_killed
-freshness.BATCH_NOTES = writing._MERGE_PAGES = 1
+applying.BATCH_NOTES = writing._MERGE_PAGES = 1
 Workspace(Path(root), Settings(index_dir=folder)).build()
 """
 
@@ -224,7 +224,7 @@ def test_what_a_killed_build_left_unmerged_is_right_at_once_and_merged_by_the_ne
 def test_an_answer_does_not_wait_for_words_to_be_merged(
     make_vault: MakeVault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_steps: SmallSteps
 ) -> None:
-    monkeypatch.setattr("workingset_mcp.sync.freshness.BATCH_NOTES", 1)
+    monkeypatch.setattr("workingset_mcp.sync.applying.BATCH_NOTES", 1)
     answers: list[str] = []
 
     def ask() -> None:
@@ -244,7 +244,7 @@ def test_an_answer_does_not_wait_for_words_to_be_merged(
 def test_when_another_was_ended_before_its_words_were_merged_they_are_merged_here(
     make_vault: MakeVault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("workingset_mcp.sync.freshness.BATCH_NOTES", 1)
+    monkeypatch.setattr("workingset_mcp.sync.applying.BATCH_NOTES", 1)
     monkeypatch.setattr("workingset_mcp.workspace.opened._LOOK_SECONDS", 0.01)
     settings = Settings(index_dir=str(tmp_path))
     with (
@@ -276,7 +276,7 @@ def test_an_index_that_cannot_be_merged_is_built_anew(
     make_vault: MakeVault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings, vault = Settings(index_dir=str(tmp_path)), make_vault(VAULT)
-    monkeypatch.setattr("workingset_mcp.sync.freshness.BATCH_NOTES", 4)
+    monkeypatch.setattr("workingset_mcp.sync.applying.BATCH_NOTES", 4)
     monkeypatch.setattr("workingset_mcp.workspace.opened._LOOK_SECONDS", 0.01)
     with closing(Workspace(vault, settings)) as workspace:
         workspace.freshness.refresh()

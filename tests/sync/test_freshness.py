@@ -24,9 +24,10 @@ from workingset_mcp.caller import asking
 from workingset_mcp.errors import BranchNotFound, IndexUnavailable
 from workingset_mcp.index.rows import Known
 from workingset_mcp.settings import Settings
+from workingset_mcp.sync.applying import BATCH_NOTES
 from workingset_mcp.sync.changes import Changes, Doubts, plan_changes
 from workingset_mcp.sync.follower import Follower
-from workingset_mcp.sync.freshness import BATCH_NOTES, Freshness, State
+from workingset_mcp.sync.freshness import Freshness, State
 from workingset_mcp.vault.files import fingerprint_of
 from workingset_mcp.vault.folder import Fingerprint
 from workingset_mcp.workspace.facade import Workspace
@@ -1093,7 +1094,7 @@ def either(
 def _doubtful(workspace: Workspace) -> Changes:
     with workspace.index.snapshot() as snapshot:
         known = snapshot.known()
-    return plan_changes(workspace.vault.walk().files, known, workspace.freshness._doubts)
+    return plan_changes(workspace.vault.walk().files, known, workspace.freshness._applier.doubts)
 
 
 def test_while_a_file_is_read_others_ask_and_write(
@@ -1125,14 +1126,14 @@ def test_two_that_refresh_at_once_read_each_file_once(
     freshness, root = either.freshness, either.vault.root
     for path in (CALL, "README.md", "wiki/terms.md"):
         write(root / path, f"walrus of {path}\n")
-    waiting, wait_until_free = threading.Event(), freshness._claims.wait_until_free
+    waiting, wait_until_free = threading.Event(), freshness._applier.claims.wait_until_free
 
     def tell_and_wait(paths: Collection[str], seconds: float) -> bool:
         if paths:
             waiting.set()
         return wait_until_free(paths, seconds)
 
-    monkeypatch.setattr(freshness._claims, "wait_until_free", tell_and_wait)
+    monkeypatch.setattr(freshness._applier.claims, "wait_until_free", tell_and_wait)
     with reading_held_up(either, monkeypatch) as (reading, go_on, read):
 
         def second() -> None:

@@ -59,18 +59,14 @@ def plan_changes(
 def _not_surely_equal(
     disk: Mapping[str, Fingerprint], known: Mapping[str, Known]
 ) -> list[tuple[str, Fingerprint, Known | None]]:
-    """The few files that are not as known, or were not read long after they were written.
-
-    Fields are taken by their places, in half the time of by name: (fingerprint, read_ns, …) of Known,
-    (…, mtime_ns, ctime_ns, …) of a fingerprint.
-    """
+    """The few files that are not as known, or were not read long after they were written."""
     return [
         (path, now, seen)
-        for path, now, seen in zip(disk, disk.values(), map(known.get, disk), strict=True)
-        if seen is None
-        or seen[0] != now
-        or now[2] > seen[1] - COARSE_CLOCK_STEP_NS
-        or now[1] > now[2]
+        for path, now in disk.items()
+        if (seen := known.get(path)) is None
+        or seen.fingerprint != now
+        or now.ctime_ns > seen.read_ns - COARSE_CLOCK_STEP_NS
+        or now.mtime_ns > now.ctime_ns
     ]
 
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 
 class Claims:
-    """The files that threads have claimed. Nobody waits while holding a claim on a file."""
+    """The files that threads have claimed. Nobody waits for a claim while holding one."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()

@@ -2,7 +2,7 @@
 
 An event is only a hint: whatever arrives, `refresh` compares fingerprints of disk and index, parses
 what differs and applies it. Correctness never depends on which events came. Not here: what differs
-(`changes`), when to look (`follower`), what an answer needs checked (`workspace`).
+(`changes`), reading and writing it (`applying`), when to look (`follower`), what an answer needs checked (`workspace`).
 
 Locks, in the order in which a thread may take them:
 
@@ -22,23 +22,18 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from functools import partial
 
 from workingset_mcp.caller import stop_if_gone
 from workingset_mcp.errors import IndexUnavailable, WorkingsetError
-from workingset_mcp.index import Index, KnownFiles, Snapshot
-from workingset_mcp.index.rows import Known, Parsed
-from workingset_mcp.notes.note import parse_note, text_digest, unreadable_note
-from workingset_mcp.sync.changes import Changes, Doubts, plan_changes
-from workingset_mcp.sync.claims import Claims
+from workingset_mcp.index import Index, Snapshot
+from workingset_mcp.index.rows import Known
+from workingset_mcp.sync.applying import STEP_SECONDS, Applier, Pass, Progress, TakenOver
+from workingset_mcp.sync.changes import plan_changes
 from workingset_mcp.vault.folder import Fingerprint, LeftOut, Vault
 
-BATCH_NOTES = 400
 FIRST_BUILD_WAIT_SECONDS = 5.0
-_STEP_SECONDS = 0.2  # of a wait: how soon a caller that is gone is noticed
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,36 +52,6 @@ class State:
         if self.name == "failing":
             return f"index failing: {self.problem}"
         return f"index {self.name}"
-
-
-class _TakenOver(Exception):
-    """Another database took over from the one that was compared with the disk."""
-
-
-class _Pass(NamedTuple):
-    """What holds for every batch of one refresh."""
-
-    epoch: int
-    total: int  # files in the scope
-    deadline: float | None = None
-    progress: Progress | None = None
-
-    def is_late(self) -> bool:
-        return self.deadline is not None and time.monotonic() > self.deadline
-
-
-@dataclass(slots=True)
-class _Batch:
-    """What reading some files showed: new contents, new stamps of known contents, files gone."""
-
-    parsed: list[Parsed] = field(default_factory=list)
-    touched: list[tuple[str, Known]] = field(default_factory=list)
-    gone: list[str] = field(default_factory=list)
-
-    def after(self) -> dict[str, Known | None]:
-        """What the index knows of these files once they are written; None: nothing."""
-        fresh = {p.note.path: Known(p.fingerprint, p.read_ns, p.digest) for p in self.parsed}
-        return {**dict.fromkeys(self.gone), **dict(self.touched), **fresh}
 
 
 class Freshness:
@@ -112,9 +77,7 @@ class Freshness:
         ] = {}  # as last seen; None: of the vault
         self.walked_files = 0  # when the whole vault was last made equal; none yet
         self._looks: dict[str | None, Mapping[str, Fingerprint]] = {}  # that found a difference
-        self._claims = Claims()
-        self._doubts = Doubts()
-        self._known = KnownFiles(vault.branch_of)
+        self._applier = Applier(vault, index, self.stopping, self._note_written)
         self._look_at_index()
 
     def stop(self) -> None:
@@ -137,7 +100,7 @@ class Freshness:
                 seen = self._looks.pop(branch, None)
             try:
                 return self._refresh(branch, seen if looked else None, deadline, progress)
-            except _TakenOver:
+            except TakenOver:
                 continue
             except IndexUnavailable as error:
                 if self.watcher == "off":  # nobody tries again
@@ -149,7 +112,11 @@ class Freshness:
         self, view: Snapshot, branch: str | None = None, paths: Sequence[str] | None = None
     ) -> dict[str, Known]:
         """What a view of the index knows of the vault's files, a branch's, or of these paths."""
-        return self._known.of(branch, view) if paths is None else self._known.about(paths, view)
+        return (
+            self._applier.known.of(branch, view)
+            if paths is None
+            else self._applier.known.about(paths, view)
+        )
 
     def is_current(
         self, branch: str | None = None, paths: Sequence[str] | None = None,
@@ -166,13 +133,15 @@ class Freshness:
         self._tell_news()
         disk: Mapping[str, Fingerprint]
         disk = self.vault.fingerprints(paths) if paths is not None else self._look_at_disk(branch)
-        changes = plan_changes(disk, known, self._doubts)
+        changes = plan_changes(disk, known, self._applier.doubts)
         if changes.sure or changes.removed:
             if paths is None:
                 with self._changed:
                     self._looks[branch] = disk
             return False
-        return all(self._reads_the_same(path, disk[path], known[path]) for path in changes.doubtful)
+        return all(
+            self._applier.reads_the_same(path, disk[path], known[path]) for path in changes.doubtful
+        )
 
     def differing(self) -> dict[str, Fingerprint | None]:
         """Files that differ from what the index has of them, as they are now; None: gone."""
@@ -180,7 +149,7 @@ class Freshness:
             known = self.known_in(view)
         self._tell_news()
         disk = self.vault.walk().files
-        changes = plan_changes(disk, known, self._doubts)
+        changes = plan_changes(disk, known, self._applier.doubts)
         return {path: disk.get(path) for path in (*changes.sure, *changes.removed)}
 
     def refresh_paths(self, paths: Iterable[str]) -> bool:
@@ -193,14 +162,14 @@ class Freshness:
         with self.index.snapshot() as view:
             before, known = view.version(), self.known_in(view, paths=wanted)
         disk = self.vault.fingerprints(wanted)
-        changes = plan_changes(disk, known, self._doubts)
+        changes = plan_changes(disk, known, self._applier.doubts)
         if not changes:
             return False
         if any(self.vault.fingerprint(path) for path in changes.removed):
             self.refresh()
             return True
-        with suppress(_TakenOver):
-            self._apply(changes, disk, _Pass(before[0], len(disk)))
+        with suppress(TakenOver):
+            self._applier.apply(changes, disk, Pass(before[0], len(disk)))
         return self._version() != before
 
     def build(self, progress: Progress | None = None) -> None:
@@ -232,7 +201,7 @@ class Freshness:
         while True:
             left = deadline - time.monotonic()
             with self._changed:
-                if self._changed.wait_for(self._needs_no_wait, max(0.0, min(left, _STEP_SECONDS))):
+                if self._changed.wait_for(self._needs_no_wait, max(0.0, min(left, STEP_SECONDS))):
                     return self.built.is_set()
             stop_if_gone()
             if left <= 0:
@@ -249,14 +218,14 @@ class Freshness:
         `epoch`: of the damaged file (`IndexDamaged.epoch`). Nothing is done when another thread
         replaced that one already; what another process has built already is taken.
         """
-        with self._known.writing():
+        with self._applier.known.writing():
             if self.index.replace_damaged(epoch):
                 self._forget_build()
                 self._look_at_index()
 
     def clear(self) -> None:
         """Drop every row of the index, as before a first build."""
-        with self._known.writing():
+        with self._applier.known.writing():
             self.index.clear()
             self._forget_build()
 
@@ -272,7 +241,7 @@ class Freshness:
             self.built.clear()
             self.walked_files = 0
             self.state = State()
-        self._doubts.clear()
+        self._applier.doubts.clear()
 
     def _look_at_index(self) -> None:
         with self.index.snapshot() as snapshot:
@@ -318,8 +287,10 @@ class Freshness:
         self._tell_news()
         if disk is None:  # the disk last: what another process indexes meanwhile is only added
             disk = self._look_at_disk(branch)
-        changes = plan_changes(disk, known, self._doubts)
-        if not self._apply(changes, disk, _Pass(epoch, len(disk), deadline, progress)):
+        changes = plan_changes(disk, known, self._applier.doubts)
+        told = partial(self._note_progress, progress)
+        self._note_progress(None, 0, len(disk))
+        if not self._applier.apply(changes, disk, Pass(epoch, len(disk), deadline, told)):
             return False
         if branch is None:
             self._mark_built(epoch, len(disk))
@@ -332,8 +303,8 @@ class Freshness:
         return walk.files
 
     def _mark_built(self, epoch: int, walked_files: int) -> None:
-        with self._known.writing():  # nobody replaces the index meanwhile
-            self._ensure_same(epoch)
+        with self._applier.known.writing():  # nobody replaces the index meanwhile
+            self._applier.ensure_same(epoch)
             first = not self.built.is_set()
             if first:
                 self.index.mark_complete()
@@ -344,117 +315,24 @@ class Freshness:
             for listener in list(self.listeners):
                 listener(frozenset())
 
-    def _ensure_same(self, epoch: int) -> None:
-        if self.index.data_version()[0] != epoch:
-            raise _TakenOver
-
-    def _apply(self, changes: Changes, disk: Mapping[str, Fingerprint], run: _Pass) -> bool:
-        """Read what differs and write it; False when time is up, or the server ends.
-
-        A file that another thread is reading, or another process wrote just now, is looked at again.
-        """
-        while changes:
-            left = self._apply_once(changes, disk, run)
-            if left is None or not self._wait_until_free(left, run):
-                return False
-            with self.index.snapshot() as view:
-                known = self.known_in(view, paths=left)
-            disk = self.vault.fingerprints(left)
-            changes = plan_changes(disk, known, self._doubts) if left else Changes()
-        return True
-
-    def _apply_once(
-        self, changes: Changes, disk: Mapping[str, Fingerprint], run: _Pass
-    ) -> list[str] | None:
-        """Read and write each file that nobody else is at; the others. None: no time left."""
-        to_read = [*changes.sure, *changes.doubtful]
-        paths = [*changes.removed, *to_read]
-        left: list[str] = []
-        self._note_progress(0, run)
-        for start in range(0, len(paths), BATCH_NOTES):
-            if run.is_late():
-                return None
-            left_here = self._apply_batch(paths[start : start + BATCH_NOTES], disk, run.epoch)
-            if left_here is None:
-                return None
-            left += left_here
-            waiting = min(len(to_read), max(0, len(paths) - start - BATCH_NOTES))
-            self._note_progress(run.total - waiting, run)
-            if run.progress:
-                run.progress(run.total - waiting, run.total)
-        return left
-
-    def _note_progress(self, done: int, run: _Pass) -> None:
+    def _note_progress(self, tell: Progress | None, done: int, total: int) -> None:
         """Keep how far a first build is, for whoever asks for the state."""
         with self._changed:
             if not self.built.is_set() and self.state.name == "building":
-                total, done = max(self.state.total, run.total), max(self.state.done, done)
-                self.state = State(done=done, total=total)
+                total_known, done_known = max(self.state.total, total), max(self.state.done, done)
+                self.state = State(done=done_known, total=total_known)
+        if tell:
+            tell(done, total)
 
-    def _wait_until_free(self, paths: Collection[str], run: _Pass) -> bool:
-        while not self._claims.wait_until_free(paths, _STEP_SECONDS):
-            stop_if_gone()
-            if self.stopping.is_set() or run.is_late():
-                return False
-        return True
-
-    def _apply_batch(
-        self, paths: Sequence[str], disk: Mapping[str, Fingerprint], epoch: int
-    ) -> list[str] | None:
-        """Read and write some files; those to look at again. None: the server ends."""
-        with self._claims.claiming(paths) as mine:
-            with self.index.snapshot() as view:
-                before = self.known_in(view, paths=mine)
-            seen = {path: disk[path] for path in mine if path in disk}
-            changes = plan_changes(seen, before, self._doubts)  # without what others did meanwhile
-            batch = self._read_batch(changes, seen, before)
-            if batch is None:
-                return None
-            left = self._write_batch(batch, before, epoch)
-        return [*left, *(set(paths) - set(mine))]
-
-    def _read_batch(
-        self, changes: Changes, disk: Mapping[str, Fingerprint], before: Mapping[str, Known]
-    ) -> _Batch | None:
-        """Read files that may differ, under no lock; None when the server ends."""
-        there = self.vault.fingerprints(changes.removed)  # again by now
-        batch = _Batch(gone=[path for path in changes.removed if path not in there])
-        for path in (*changes.sure, *changes.doubtful):
-            stop_if_gone()
-            if self.stopping.is_set():
-                return None
-            known = before.get(path)
-            read = self._read(path, disk[path], known)
-            if read is None:
-                batch.gone.extend([path] if known else [])
-            elif isinstance(read, Known):
-                self._doubts.note_reading(path, read)
-                if known and known.fingerprint != read.fingerprint:
-                    batch.touched.append((path, read))
-            else:
-                batch.parsed.append(read)
-        return None if self.stopping.is_set() else batch
-
-    def _write_batch(self, batch: _Batch, before: Mapping[str, Known], epoch: int) -> list[str]:
-        """Write what was read; the files that another process wrote first, and has its own way."""
-        after = batch.after()
-        if not after:
-            return []
-        with self._known.writing():
-            self._ensure_same(epoch)
-            generation = self.index.apply(batch.parsed, batch.gone, batch.touched, before=before)
-            self._known.took(generation, before, after)
+    def _note_written(self, paths: Collection[str]) -> None:
         with self._changed:
             if self.state.name == "failing" and self.built.is_set():
                 self.state = State("current")
-        self._tell_listeners([*batch.gone, *(parsed.note.path for parsed in batch.parsed)])
-        with self.index.snapshot() as view:
-            now = self.known_in(view, paths=list(after))
-        return [path for path, known in after.items() if not _same_reading(known, now.get(path))]
+        self._tell_listeners(paths)
 
     def _tell_news(self) -> None:
         """Tell of notes that another process read first."""
-        self._tell_listeners(self._known.news())
+        self._tell_listeners(self._applier.known.news())
 
     def _tell_listeners(self, paths: Collection[str]) -> None:
         """Tell of changed notes; while a first build runs, of none."""
@@ -462,36 +340,3 @@ class Freshness:
             return
         for listener in list(self.listeners):
             listener(frozenset(paths))
-
-    def _reads_the_same(self, path: str, seen: Fingerprint, known: Known) -> bool:
-        read = self._read(path, seen, known)
-        if not isinstance(read, Known):
-            return False
-        self._doubts.note_reading(path, read)
-        return True
-
-    def _read(self, path: str, seen: Fingerprint, known: Known | None) -> Parsed | Known | None:
-        """Read one file: parsed, only its fingerprint where the content is known, None when gone."""
-        branch, read_ns = self.vault.branch_of(path), time.time_ns()
-        try:
-            raw, fingerprint = self.vault.read(path)
-        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
-            return None
-        except OSError as error:
-            if known and known.fingerprint == seen and not known.digest:
-                return Known(seen, read_ns, b"")  # still unreadable, as known
-            note = unreadable_note(path, f"cannot be read: {error.strerror or 'refused'}")
-            return Parsed(note, branch, seen, read_ns, b"")
-        digest = text_digest(raw)
-        if known and known.digest == digest:
-            return Known(fingerprint, read_ns, digest)
-        return Parsed(
-            parse_note(path, raw, self.vault.settings), branch, fingerprint, read_ns, digest
-        )
-
-
-def _same_reading(one: Known | None, other: Known | None) -> bool:
-    """Whether both know the same file as the same bytes, whenever it was read."""
-    if one is None or other is None:
-        return one is other
-    return one.fingerprint == other.fingerprint and one.digest == other.digest

@@ -19,7 +19,8 @@ from workingset_mcp.index import Index, Snapshot, Stemmer, index_folder
 from workingset_mcp.notes.dates import find_dates
 from workingset_mcp.notes.note import OVERRIDE_NAME
 from workingset_mcp.settings import Settings, load_settings, today
-from workingset_mcp.sync.freshness import FIRST_BUILD_WAIT_SECONDS, Freshness, Progress
+from workingset_mcp.sync.applying import Progress
+from workingset_mcp.sync.freshness import FIRST_BUILD_WAIT_SECONDS, Freshness
 from workingset_mcp.vault.folder import LeftOut, Vault
 from workingset_mcp.workspace.healing import damage_behind, healing
 
