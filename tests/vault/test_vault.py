@@ -15,6 +15,7 @@ from workingset_mcp.errors import NoteNotFound, PathRefused, VaultNotFound, Work
 from workingset_mcp.settings import Settings
 from workingset_mcp.vault.files import read_up_to
 from workingset_mcp.vault.folder import MOST_NOTE_BYTES, LeftOut, Vault
+from workingset_mcp.vault.ignoring import WhyLeftOut
 
 posix_only = pytest.mark.skipif(os.name != "posix", reason="names and links as POSIX has them")
 
@@ -741,9 +742,9 @@ def test_what_is_left_out_is_listed_by_status(open_vault: OpenVault) -> None:
         "plan (conflicted copy).md: conflict copy of a sync program",
     ]
     assert set(workspace.left_out()) == {
-        LeftOut("b.md", "ignored"),
-        LeftOut("dist", "left out by default"),
-        LeftOut("plan (conflicted copy).md", "conflict copy of a sync program"),
+        LeftOut("b.md", WhyLeftOut.IGNORED),
+        LeftOut("dist", WhyLeftOut.BY_DEFAULT),
+        LeftOut("plan (conflicted copy).md", WhyLeftOut.CONFLICT_COPY),
     }
 
 

@@ -171,10 +171,7 @@ def _remarks(
         for remark in note.remarks
     ]
     for path, reason in left_out:
-        if reason not in ("hidden", "ignored", "left out by default") and branch in (
-            None,
-            branch_of(path),
-        ):
+        if not reason.is_intended and branch in (None, branch_of(path)):
             found.append(Listed(branch_of(path), path, 0, "", "remark", f"left out: {reason}"))
     return found
 

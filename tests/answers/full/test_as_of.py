@@ -7,6 +7,7 @@ touches a marker file; each trap is sprung once by an ordinary git command, to s
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,9 @@ from typing import Any
 
 import pytest
 from conftest import OpenVault, write_vault
+from hypothesis import example, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
 
 from answers.full.test_full_context import (
     GoneError,
@@ -23,8 +27,12 @@ from answers.full.test_full_context import (
     read_page,
     stretches,
 )
+from workingset_mcp.answers.full.committed import committed_notes
 from workingset_mcp.caller import asking
 from workingset_mcp.errors import ArgumentError, BranchNotFound
+from workingset_mcp.settings import Settings
+from workingset_mcp.vault.folder import Vault
+from workingset_mcp.vault.git import files_at
 from workingset_mcp.workspace.facade import Workspace
 
 pytestmark = [
@@ -346,6 +354,63 @@ def test_the_ignore_files_of_today_hold_for_a_commit(tmp_path: Path, open_vault:
     write_vault(root, "=== .gitignore\ndraft.md\nout/\n=== cust/acme/deep/.gitignore\n!draft.md\n")
     shown = joined(pages_of(open_vault(root), 5_000, branch="acme", as_of="2026-03-01"))
     assert sorted(shown) == ["cust/acme/deep/draft.md", "cust/acme/index.md"]
+
+
+IN_FOLDERS = ("", "x/", "x/y/", "cust/acme/", "node_modules/", "x/dist/", ".hidden/", "x/.deep/")
+NAMED = (
+    *("a.md", "b.MD", "c.markdown", "d.mdx", "e.txt", "größe.md", ".f.md", "~$g.md", "h.tmp.md"),
+    *("#i#.md", "j (conflicted copy).md", "k.sync-conflict-20260301.md", "l\x85.md"),
+)
+PATTERNS = (
+    "*.md",
+    "!a.md",
+    "x/",
+    "!x/y/",
+    "/b.MD",
+    "y",
+    "**/c*",
+    "cust/*",
+    "!cust/acme/",
+    "größe.*",
+)
+SOME_PATTERNS = st.lists(st.sampled_from(PATTERNS), max_size=3)
+
+
+@given(
+    paths=st.sets(st.builds(str.__add__, st.sampled_from(IN_FOLDERS), st.sampled_from(NAMED))),
+    ignore_files=st.dictionaries(st.sampled_from(IN_FOLDERS), SOME_PATTERNS, max_size=3),
+    ignore=SOME_PATTERNS,
+    respect_gitignore=st.booleans(),
+)
+@example(
+    paths={"x/y/a.md", "x/y/b.MD", "a.md"},
+    ignore_files={"": ["*.md"], "x/y/": ["!a.md"]},
+    ignore=["!b.MD"],
+    respect_gitignore=True,
+)
+@hypothesis_settings(max_examples=12)
+def test_of_a_vault_committed_as_it_is_the_same_files_are_notes(
+    paths: set[str],
+    ignore_files: dict[str, list[str]],
+    ignore: list[str],
+    *,
+    respect_gitignore: bool,
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        root = begun(Path(folder) / "vault")
+        files = dict.fromkeys(paths, "text\n")
+        files |= {f"{at}.gitignore": "\n".join(lines) for at, lines in ignore_files.items()}
+        for path, text in files.items():
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_text(text, encoding="utf-8")
+        git(root, "add", "--all", "--force")
+        git(root, "commit", "--quiet", "--allow-empty", "--message", "all", day="2026-03-01")
+        vault = Vault(root, Settings(ignore=tuple(ignore), respect_gitignore=respect_gitignore))
+        committed = files_at(vault.root, "2026-03-01")
+        assert len(committed.files) == len(files)
+        shown = [file.path for file in committed_notes(vault, committed, None)]
+        assert sorted(shown) == sorted(vault.walk().files)
+        assert sorted(vault.fingerprints(files)) == sorted(shown)
 
 
 def test_work_on_a_side_branch_counts_from_its_merge(tmp_path: Path, open_vault: OpenVault) -> None:

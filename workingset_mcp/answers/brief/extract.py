@@ -260,8 +260,7 @@ def _remarks(branch: Branch) -> Iterator[str]:
         for remark in note.remarks:
             yield _remark_line(note.path, remark)
     for path, reason in branch.left_out:
-        if reason != "link":
-            yield f"{path} left out: {reason}"
+        yield f"{path} left out: {reason}"
 
 
 def _remark_line(path: str, remark: Remark) -> str:

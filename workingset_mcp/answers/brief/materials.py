@@ -11,6 +11,7 @@ from typing import NamedTuple
 from workingset_mcp.index.rows import ItemRow, NoteRow, StatusRow
 from workingset_mcp.notes.lines import Item
 from workingset_mcp.notes.outline import Outline
+from workingset_mcp.vault.folder import LeftOut
 
 Lines = Callable[[NoteRow, int, int], list[str]]
 StandingRow = tuple[int, int, str, str]  # of an undated note: its id, line, kind, text
@@ -36,7 +37,7 @@ class Branch:
     digests: Callable[[], bytes]  # of the lines of its notes, one a note
     override: tuple[str, str] | None = None  # path, text
     override_max_bytes: int = 9_000
-    left_out: Sequence[tuple[str, str]] = ()
+    left_out: Sequence[LeftOut] = ()
 
 
 @dataclass(frozen=True, slots=True)

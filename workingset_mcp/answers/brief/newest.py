@@ -14,7 +14,7 @@ from workingset_mcp.answers.brief.materials import Materials, ToldLine, ToldUnit
 from workingset_mcp.answers.brief.telling import ONLY_LINK, telling_lines
 from workingset_mcp.answers.budget import count_tokens, least_tokens
 from workingset_mcp.notes.markdown import outline_of
-from workingset_mcp.notes.outline import Kind, Outline
+from workingset_mcp.notes.outline import LineKind, Outline
 
 MOST_UNITS = 6
 LEAST_UNIT_CHARACTERS = 40
@@ -145,7 +145,7 @@ def _runs(picked: Sequence[int], outline: Outline, offset: int) -> Iterator[tupl
     for number in picked[1:]:
         between = range(end + 1, number)
         bridging = all(
-            not outline.lines[n - offset].strip() or outline.kinds[n - offset] == Kind.HEADING
+            not outline.lines[n - offset].strip() or outline.kinds[n - offset] == LineKind.HEADING
             for n in between
         )
         if bridging and len(between) <= 4:
