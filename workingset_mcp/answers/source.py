@@ -77,8 +77,7 @@ def section_span(text: str, heading: str, path: str) -> Span:
             f"Its headings: {listed}." if listed else "It has no headings; open it by lines.",
         )
     mark = marks[found]
-    ends = (m.line - 1 for m in marks[found + 1 :] if m.level <= mark.level)
-    return Span(mark.line, next(ends, len(outline.lines)))
+    return Span(mark.line, outline.section_end(mark))
 
 
 def show(lines: Sequence[str], span: Span, room_tokens: int) -> Shown:

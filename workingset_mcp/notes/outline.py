@@ -8,10 +8,11 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from itertools import islice
 from typing import NamedTuple
 
 
-class Kind(IntEnum):
+class LineKind(IntEnum):
     """What a line is."""
 
     TEXT = 0
@@ -92,9 +93,23 @@ class Outline:
         at = bisect_right(self.mark_lines, line) - 1
         return [self.marks[index] for index in self._stacks[at]] if at >= 0 else []
 
+    def section_end(self, heading: Heading, *, among: Sequence[Heading] | None = None) -> int:
+        """The last line below a heading: the one before the next heading of its level or a higher one.
+
+        `among`: which headings end it; as a rule the real and the bold ones.
+        """
+        marks = self.marks if among is None else among
+        at = bisect_right(marks, heading.line, key=_line_of)
+        ends = (mark.line - 1 for mark in islice(marks, at, None) if mark.level <= heading.level)
+        return next(ends, len(self.lines))
+
     def kind(self, line: int) -> int:
         """Kind of a line."""
         return self.kinds[line - 1]
+
+
+def _line_of(mark: Heading) -> int:
+    return mark.line
 
 
 def _stacks_of(marks: Sequence[Heading]) -> list[tuple[int, ...]]:

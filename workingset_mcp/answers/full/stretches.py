@@ -20,7 +20,7 @@ from workingset_mcp.index import Snapshot
 from workingset_mcp.index.rows import NoteRow
 from workingset_mcp.notes.dates import last_day
 from workingset_mcp.notes.markdown import line_ends_kept
-from workingset_mcp.notes.note import Unit
+from workingset_mcp.notes.note import DatedStretch
 
 MOST_COUNTED_CHARACTERS = 2_000_000  # more than this is estimated at first, and said so
 _OWN_DATE = ("front matter", "name", "folder", "year")
@@ -37,7 +37,7 @@ class Dated(Protocol):
     @property
     def line_count(self) -> int: ...
     @property
-    def units(self) -> tuple[Unit, ...]: ...
+    def units(self) -> tuple[DatedStretch, ...]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,20 +109,20 @@ def quoted(value: str) -> str:
     return _BREAKS.sub(lambda matched: f"\\u{ord(matched[0]):04x}", text)
 
 
-def stretches_of(note: Dated) -> list[Unit]:
+def stretches_of(note: Dated) -> list[DatedStretch]:
     """A note's lines, each once, in dated stretches."""
     if len(note.units) < 2:
-        return [Unit(note.date, 1, note.line_count)]
+        return [DatedStretch(note.date, 1, note.line_count)]
     own = note.date if note.date_source in _OWN_DATE else ""
-    found: list[Unit] = []
+    found: list[DatedStretch] = []
     at = 1
     for unit in sorted(note.units, key=lambda unit: unit.first_line):
         if unit.first_line > at:
-            found.append(Unit(own, at, unit.first_line - 1))
+            found.append(DatedStretch(own, at, unit.first_line - 1))
         found.append(unit)
         at = unit.last_line + 1
     if at <= note.line_count:
-        found.append(Unit(own, at, note.line_count))
+        found.append(DatedStretch(own, at, note.line_count))
     return found
 
 
@@ -152,7 +152,7 @@ def note_extract(snapshot: Snapshot, note: NoteRow, tokens: int) -> Extract:
 
 
 def line_extracts(
-    snapshot: Snapshot, note: NoteRow, units: Sequence[Unit], meter: Meter
+    snapshot: Snapshot, note: NoteRow, units: Sequence[DatedStretch], meter: Meter
 ) -> list[Extract]:
     """Stretches of lines of a note, read again when they are shown."""
     if not units:
