@@ -1,7 +1,7 @@
 """From the bytes of a file to a `Note`: decoded, dated, cut into sections, its items picked out.
 
-Reading a note never fails: what could not be read whole becomes a remark. Not here: where the file
-comes from (`vault`), and what becomes of the note (`index`, `brief`, `search`).
+Reading a note never fails: what could not be read in full becomes a remark. Not here: where the file
+comes from (`vault`), and what is made of the note (`index`, `answers`).
 """
 
 import codecs
@@ -87,7 +87,7 @@ class Note:
 
 
 def parse_note(path: str, raw: bytes, settings: Settings) -> Note:
-    """Read a note. Never raises: what is wrong with it stands in `remarks`."""
+    """Read a note. Never raises: `remarks` say what is wrong with it."""
     text, remarks = decode(raw)
     outline = outline_of(text)
     front = FrontMatter()
@@ -159,7 +159,7 @@ def line_digest(line: str) -> int:
 
 
 def line_digests(lines: Iterable[str]) -> list[int]:
-    """Digests of lines, in their order; many at once are fast."""
+    """Digests of lines, in order. Faster than one call a line."""
     return list(map(zlib.crc32, folded_lines(lines)))
 
 

@@ -1,4 +1,4 @@
-"""What is known of the structure of a text, as a value: kinds of lines, headings, lists.
+"""The structure of a text, as a value: kinds of lines, headings, lists.
 
 Not here: how it is read from a text (`markdown`).
 """
@@ -53,7 +53,7 @@ class Outline:
     _stacks: list[tuple[int, ...]] = field(default_factory=list)  # indexes into marks; made late
 
     def holds(self, sign: str) -> bool:
-        """Whether the text holds a sign of several characters; most hold not even its first one."""
+        """Whether the text holds a string. Looks for its first character first, which most texts lack."""
         return sign[0] in self.flat and sign in self.flat
 
     def line_at(self, offset: int) -> int:
@@ -61,7 +61,7 @@ class Outline:
         return bisect_right(self.starts, offset)
 
     def lines_like(self, pattern: re.Pattern[str]) -> Iterator[tuple[int, re.Match[str]]]:
-        r"""Each line that fits a pattern, with its number. The pattern begins with `\n`, not with
+        r"""Each line that matches a pattern, with its number. The pattern begins with `\n`, not with
         `^`: an engine finds a character many times faster than a place between two.
         """
         for matched in pattern.finditer(f"\n{self.flat}"):
@@ -113,7 +113,7 @@ def _line_of(mark: Heading) -> int:
 
 
 def _stacks_of(marks: Sequence[Heading]) -> list[tuple[int, ...]]:
-    """For each mark, which marks it stands under, itself the last."""
+    """For each mark, the marks it stands under, ending with itself."""
     stack: list[int] = []
     found = []
     for index, mark in enumerate(marks):

@@ -1,8 +1,8 @@
 """The folder of notes: which files are notes, which branch each belongs to, safe paths, reading.
 
 A path of a note is relative to the vault root, POSIX, exactly as on disk. Links are never followed:
-a link inside the vault would show its note twice, one out of it would leak. Not here: what a note
-says (`note`), and what is known of it (`index`).
+a link inside the vault would show its note twice, and a link out of it would leak. Not here: why
+something is left out (`ignoring`), what a note says (`notes`), and what is known of it (`index`).
 """
 
 import os
@@ -51,7 +51,7 @@ _DRIVE = re.compile(r"^[A-Za-z]:")
 
 
 class LeftOut(NamedTuple):
-    """Something in the vault that is no source, and why."""
+    """Something in the vault that is not read as a note, and why."""
 
     path: str
     reason: WhyLeftOut
@@ -66,7 +66,7 @@ class Walk:
 
 
 class Vault:
-    """A folder of notes, opened. Raises VaultNotFound."""
+    """An open folder of notes. Any thread may use it. Raises VaultNotFound."""
 
     def __init__(self, root: Path, settings: Settings | None = None) -> None:
         try:
@@ -138,7 +138,7 @@ class Vault:
         return found
 
     def sieve_of_commit(self) -> Sieve:
-        """What tells the notes of a commit, by the ignore files of today: no link stands in its way."""
+        """Tells which files of a commit are notes, by the ignore files of today."""
         return Sieve(self._first_rules, self._rule_of)
 
     def _sieve(self) -> Sieve:
@@ -147,7 +147,7 @@ class Vault:
         )
 
     def checked_path(self, given: str) -> tuple[str, str | None]:
-        """A safe path of a note from what a caller typed, and the lines behind it (`a.md:12-40`).
+        """A safe path of a note from what a caller typed, and the lines after it (`a.md:12-40`).
 
         Raises PathRefused with a plain reason, or NoteNotFound.
         """
@@ -307,7 +307,7 @@ def _take_entries(
 
 
 def _take(entry: "os.DirEntry[str]", base: str, rules: IgnoreRules | None, found: Walk) -> None:
-    """Note the fingerprint of a file, or why it is left out; no rules: its name is as most are."""
+    """Record the fingerprint of a file, or why it is left out. No rules: its name needs no check."""
     path = base + entry.name
     reason = None if rules is None else why_note_is_out(entry.name, path, rules)
     if not reason:
