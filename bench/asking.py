@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 
 from planted import FOLDERS, SHARED_WORDS, Planted, branch_of, words_in
 
+from workingset_mcp.answers.answer import printed
 from workingset_mcp.errors import WorkingsetError
 from workingset_mcp.workspace.facade import Workspace
 
@@ -150,7 +151,10 @@ class Asker:
         if not words:
             return
         word = self.chance.choice(words)
-        text = self.answer("search, a word that is there", client, lambda w: w.search(word)) or ""
+        text = (
+            self.answer("search, a word that is there", client, lambda w: printed(w.search(word)))
+            or ""
+        )
         self.true_words("search", client, text, asked=word)
         if word not in text.partition("\n")[2] or f"### {path}:" not in text:
             self.wrong(CONTRADICTS, "search", client, f"{word} of {path}: {head(text)}")
@@ -161,7 +165,10 @@ class Asker:
         word = self.chance.choice(gone) if gone else ""
         if not word or self.planted.holders(word):
             return
-        text = self.answer("search, a word that is gone", client, lambda w: w.search(word)) or ""
+        text = (
+            self.answer("search, a word that is gone", client, lambda w: printed(w.search(word)))
+            or ""
+        )
         self.true_words("search", client, text, asked=word)
         if "nothing found" not in head(text):
             self.wrong(OLD, "search", client, f"{word}: {head(text)}")
@@ -173,7 +180,7 @@ class Asker:
         started = time.perf_counter()
         text = self.answer(
             "search, a word of several", client,
-            lambda w: w.search(word, branch=within, budget=6_000),
+            lambda w: printed(w.search(word, branch=within, budget=6_000)),
         )  # fmt: skip
         if text is None:
             self.refused("search", client, branch)
@@ -194,7 +201,7 @@ class Asker:
     def brief(self, client: str) -> None:
         """A brief quotes its branch as it is, and counts its notes."""
         branch = self.branch()
-        text = self.answer("brief", client, lambda w: w.brief(branch, 3_000))
+        text = self.answer("brief", client, lambda w: printed(w.brief(branch, 3_000)))
         if text is None:
             self.refused("brief", client, branch)
             return
@@ -204,7 +211,7 @@ class Asker:
 
     def overview(self, client: str) -> None:
         """Every branch with its notes and open items."""
-        text = self.answer("overview", client, lambda w: w.brief(budget=6_000)) or ""
+        text = self.answer("overview", client, lambda w: printed(w.brief(budget=6_000))) or ""
         said = {name: (number(boxes), number(notes)) for name, boxes, notes in
                 _OVERVIEW.findall(text)}  # fmt: skip
         right: dict[str, tuple[int, int]] = {}
@@ -220,7 +227,7 @@ class Asker:
         """Counts of notes and open boxes, of the vault or a branch."""
         kind, branch = self.chance.choice(("note", "open")), self.branch()
         within = branch if self.chance.random() < 0.5 else None
-        text = self.answer("items", client, lambda w: w.items(kind, branch=within))
+        text = self.answer("items", client, lambda w: printed(w.items(kind, branch=within)))
         notes = self.planted.visible(within)
         if text is None:
             self.refused("items", client, branch)
@@ -233,7 +240,7 @@ class Asker:
     def opened(self, client: str) -> None:
         """A note word for word; one that is gone or no source is refused."""
         path = self.chance.choice([*self.planted.changed, *self.planted.texts])
-        text = self.answer("open", client, lambda w: w.open(path))
+        text = self.answer("open", client, lambda w: printed(w.open(path)))
         right = self.planted.visible().get(self.planted.real(path))
         if (text is None) != (right is None):
             self.wrong(CONTRADICTS, "open", client, f"{path}: {text and head(text)}")
@@ -243,7 +250,7 @@ class Asker:
     def full(self, client: str) -> None:
         """All words of a branch, and no others."""
         branch = self.branch()
-        text = self.answer("full context", client, lambda w: w.full(branch, budget=24_000))
+        text = self.answer("full context", client, lambda w: printed(w.full(branch, budget=24_000)))
         if text is None:
             self.refused("full context", client, branch)
             return

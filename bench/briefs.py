@@ -15,6 +15,7 @@ import sys
 import time
 from pathlib import Path
 
+from workingset_mcp.answers.answer import printed
 from workingset_mcp.answers.budget import count_tokens
 from workingset_mcp.answers.counting import tokens_of
 from workingset_mcp.notes.markdown import split_lines
@@ -44,7 +45,7 @@ def main() -> None:
         for budget in given.budget or [workspace.settings.brief_budget]:
             branches = workspace.branches()
             started = time.perf_counter()
-            briefs = {branch: workspace.brief(branch, budget) for branch in branches}
+            briefs = {branch: printed(workspace.brief(branch, budget)) for branch in branches}
             seconds = time.perf_counter() - started
             tokens = [count_tokens(text) for text in briefs.values()]
             over = sum(cost > budget for cost in tokens)

@@ -16,6 +16,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from workingset_mcp.answers.answer import printed
 from workingset_mcp.settings import Settings
 from workingset_mcp.workspace.facade import Workspace
 
@@ -95,14 +96,14 @@ class Asked:
 
     def total(self, about: str, expected: int, kind: str, **filters: Any) -> None:
         """Ask for a number that stands in the first line."""
-        said = self._workspace.items(kind, **filters, budget=400)
+        said = printed(self._workspace.items(kind, **filters, budget=400))
         stated = re.search(r"items · \w+: ([\d,]+)", said)
         found = int(stated[1].replace(",", "")) if stated else -1
         self._note(about, kind, filters, expected, found)
 
     def groups(self, about: str, expected: Counter[str], kind: str, group: str) -> None:
         """Ask for a table of groups: the largest ones, as far as the answer shows them."""
-        said = self._workspace.items(kind, group_by=group, budget=6_000)
+        said = printed(self._workspace.items(kind, group_by=group, budget=6_000))
         rows = re.findall(r"^\| (.+) \| (\d+) \|$", said, re.MULTILINE)
         for name, count in rows[:MOST_ASKED]:
             self._note(about, kind, {"group_by": group, "row": name}, expected[name], int(count))

@@ -16,6 +16,7 @@ from asking import head
 from planted import Planted, words_in
 from raw_client import Server, command
 
+from workingset_mcp.answers.answer import printed
 from workingset_mcp.cli.main import main as command_line
 from workingset_mcp.settings import Settings
 from workingset_mcp.workspace.facade import Workspace
@@ -132,7 +133,7 @@ def fresh_brief(planted: Planted) -> str:
     workspace = Workspace(planted.root, Settings(), in_memory=True)
     workspace.build()
     workspace.count_all_tokens()
-    text = workspace.brief(BRANCH)
+    text = printed(workspace.brief(BRANCH))
     workspace.close()
     return text
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from workingset_mcp.answers.answer import MOST_BUDGET
+from workingset_mcp.answers.answer import MOST_BUDGET, printed
 from workingset_mcp.answers.budget import count_tokens
 from workingset_mcp.errors import WorkingsetError
 from workingset_mcp.settings import Settings
@@ -179,7 +179,7 @@ def random_calls(fuzz: Fuzz, count: int, folder: Path) -> None:
     workspace.build()
     for _ in range(count):
         fuzz.call(workspace)
-    if "plainword at home" not in workspace.search("plainword at home"):
+    if "plainword at home" not in printed(workspace.search("plainword at home")):
         fuzz.note("the next call fails", "search", {})
     workspace.close()
     print(f"{count:,} calls")

@@ -20,6 +20,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from workingset_mcp.answers.answer import printed
 from workingset_mcp.answers.budget import count_tokens
 from workingset_mcp.notes.note import decode
 from workingset_mcp.settings import Settings
@@ -77,7 +78,7 @@ def joined(workspace: Workspace, branch: str, budget: int) -> Joined:
     pages = tokens = over = 0
     asked: dict[str, Any] | None = {"branch": branch}
     while asked is not None:
-        page = workspace.full(**asked, budget=budget)
+        page = printed(workspace.full(**asked, budget=budget))
         spent = count_tokens(page)
         pages, tokens, over = pages + 1, tokens + spent, over + (spent > budget)
         for path, text in blocks_of(page):
@@ -123,7 +124,7 @@ def page_after_edit(workspace: Workspace, branch: str, call: dict[str, Any]) -> 
     file = workspace.vault.root / max(on_disk(workspace, branch))
     before = file.read_bytes()
     file.write_bytes(before + b"\nOne more line.\n")
-    page = workspace.full(**call, budget=EDIT_BUDGET)
+    page = printed(workspace.full(**call, budget=EDIT_BUDGET))
     file.write_bytes(before)
     return page
 
@@ -133,7 +134,7 @@ def edit(workspace: Workspace) -> str:
     asked = said = shown = elsewhere = went_on = 0
     branches = workspace.branches()
     for branch in branches:
-        following = next_call(workspace.full(branch, budget=EDIT_BUDGET))
+        following = next_call(printed(workspace.full(branch, budget=EDIT_BUDGET)))
         if following is None:
             continue
         page = page_after_edit(workspace, branch, following)

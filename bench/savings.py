@@ -17,6 +17,7 @@ from pathlib import Path
 from vault_shapes import Planned, Prose, blocks_of
 from vault_words import MEETINGS
 
+from workingset_mcp.answers.answer import printed
 from workingset_mcp.answers.budget import count_tokens
 from workingset_mcp.settings import Settings
 from workingset_mcp.workspace.facade import Workspace
@@ -104,7 +105,7 @@ def _default_budget(workspace: Workspace) -> list[str]:
 
 def _tight_budget(workspace: Workspace) -> list[str]:
     _, source, usual = workspace.brief_numbers("cust/c00")
-    text = workspace.brief("cust/c00", TIGHT_BUDGET)
+    text = printed(workspace.brief("cust/c00", TIGHT_BUDGET))
     tokens = count_tokens(text)
     index = (workspace.vault.root / "cust/c00/index.md").read_text(encoding="utf-8")
     status = next(line for line in index.splitlines() if "STATUS" in line)

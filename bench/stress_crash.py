@@ -27,6 +27,7 @@ from doors import COMMANDS, NOBODY, Asked, Report, fresh_brief
 from planted import Planted, words_in
 from raw_client import Server, command
 
+from workingset_mcp.answers.answer import printed
 from workingset_mcp.settings import Settings
 from workingset_mcp.workspace.facade import Workspace
 
@@ -108,9 +109,9 @@ def problems_of(workspace: Workspace, planted: Planted) -> list[str]:
     visible, found = planted.visible(), []
     boxes = sum(text.count("- [ ]") for text in visible.values())
     for kind, count in (("note", len(visible)), ("open", boxes)):
-        if f" {kind}: {count:,} in " not in (said := head(workspace.items(kind))):
+        if f" {kind}: {count:,} in " not in (said := head(printed(workspace.items(kind)))):
             found.append(f"{said}, files say {count}")
-    if workspace.brief("archive") != fresh_brief(planted):
+    if printed(workspace.brief("archive")) != fresh_brief(planted):
         found.append("the brief differs from that of a fresh index")
     with workspace.index.snapshot() as snapshot:
         firsts = {path: next(words_in(text)) for path, text in visible.items()}

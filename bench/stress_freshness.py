@@ -27,6 +27,7 @@ import anyio
 from asking import LATE_SECONDS, OLD, Asker, Lag, Tally, head
 from planted import SHARED_WORDS, Planted, branch_of, words_in
 
+from workingset_mcp.answers.answer import printed
 from workingset_mcp.settings import Settings
 from workingset_mcp.sync.follower import Follower
 from workingset_mcp.vault import folder as vault_module
@@ -62,21 +63,21 @@ def one_after_the_other(asker: Asker, operations: int) -> None:
 def calls_on_a_note(path: str, word: str) -> dict[str, Call]:
     """A call of each kind whose answer may hold this note."""
     return {
-        "brief": lambda w: w.brief(branch_of(path)),
-        "search": lambda w: w.search(word),
-        "items": lambda w: w.items("open"),
-        "open": lambda w: w.open(path),
+        "brief": lambda w: printed(w.brief(branch_of(path))),
+        "search": lambda w: printed(w.search(word)),
+        "items": lambda w: printed(w.items("open")),
+        "open": lambda w: printed(w.open(path)),
     }
 
 
 def calls_on_a_branch(branch: str, word: str) -> dict[str, Call]:
     """A call of each kind whose scope is this branch, and a search of all."""
     return {
-        "brief": lambda w: w.brief(branch),
-        "search": lambda w: w.search(word),
-        "search in a branch": lambda w: w.search(word, branch=branch),
-        "items": lambda w: w.items("open", branch=branch),
-        "full context": lambda w: w.full(branch),
+        "brief": lambda w: printed(w.brief(branch)),
+        "search": lambda w: printed(w.search(word)),
+        "search in a branch": lambda w: printed(w.search(word, branch=branch)),
+        "items": lambda w: printed(w.items("open", branch=branch)),
+        "full context": lambda w: printed(w.full(branch)),
     }
 
 
@@ -176,9 +177,9 @@ def edited_in_every_try(asker: Asker, times: int) -> None:
         planted._write(path, planted.text())
 
     calls: dict[str, Call] = {
-        "brief": lambda w: w.brief(branch),
-        "items": lambda w: w.items("open", branch=branch),
-        "full context": lambda w: w.full(branch),
+        "brief": lambda w: printed(w.brief(branch)),
+        "items": lambda w: printed(w.items("open", branch=branch)),
+        "full context": lambda w: printed(w.full(branch)),
     }
     for kind, call in calls.items():
         for _ in range(times):
@@ -204,7 +205,9 @@ def quick_edits(asker: Asker, times: int) -> None:
         for _ in range(at % 3):
             client.freshness.refresh(branch_of(path))
         asker.doing = "a quick edit"
-        found = asker.answer("brief", name, lambda w: w.brief(branch_of(path), 24_000)) or ""
+        found = (
+            asker.answer("brief", name, lambda w: printed(w.brief(branch_of(path), 24_000))) or ""
+        )
         asker.true_words("brief", name, found, branch_of(path))
 
 

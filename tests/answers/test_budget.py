@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from base64 import b64encode
+from dataclasses import replace
 from functools import cache
 from itertools import chain, islice
 from pathlib import Path
@@ -17,9 +18,8 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from workingset_mcp.answers import tokenizer
-from workingset_mcp.answers.answer import put_together
+from workingset_mcp.answers.answer import Answer, printed, put_together
 from workingset_mcp.answers.budget import (
-    Counted,
     count_lines,
     count_tokens,
     cut_to_tokens,
@@ -201,20 +201,18 @@ def test_every_word_of_a_line_costs_a_token_at_least() -> None:
 )
 def test_an_answer_is_the_same_when_its_body_was_counted_before(above: str, text: str) -> None:
     body = f"---\n{text}"
-    whole = put_together("a", body, budget=900, state="index current", warnings=[above])
-    assert whole == put_together(
-        "a", body, budget=900, state="index current", warnings=[above],
-        body_tokens=count_tokens(body),
-    )  # fmt: skip
+    answer = Answer("a", body, None, warnings=(above,))
+    whole = put_together(answer, budget=900, state="index current")
+    counted = replace(answer, body_tokens=count_tokens(body))
+    made = put_together(counted, budget=900, state="index current")
+    assert (printed(made), made.tokens) == (printed(whole), whole.tokens)
 
 
 def test_a_body_counted_by_its_parts_is_counted_whole_where_that_is_not_exact() -> None:
     parts = [f"x{' ' * 2_500}x\n", *["one two three\n"] * 100]
-    made = put_together(
-        "a", "".join(parts), budget=900, state="index current",
-        body_tokens=sum(map(count_tokens, parts)),
-    )  # fmt: skip
-    assert made.tokens == count_tokens(made.text)
+    answer = Answer("a", "".join(parts), None, body_tokens=sum(map(count_tokens, parts)))
+    made = put_together(answer, budget=900, state="index current")
+    assert made.tokens == count_tokens(printed(made))
 
 
 def test_a_lone_surrogate_is_counted_and_does_not_raise() -> None:
@@ -379,12 +377,12 @@ def test_lines_without_end_are_not_all_counted() -> None:
 def test_a_text_fits_by_tokens_bytes_and_margin(
     budget: int, max_bytes: int | None, margin: float, *, kept: bool
 ) -> None:
-    assert fits(Counted("Hello, world!", 4), budget, max_bytes, margin) is kept
+    assert fits("Hello, world!", 4, budget, max_bytes, margin) is kept
 
 
 def test_bytes_are_counted_not_characters() -> None:
-    assert fits(Counted("漢字", 2), 100, 6)
-    assert not fits(Counted("漢字", 2), 100, 5)
+    assert fits("漢字", 2, 100, 6)
+    assert not fits("漢字", 2, 100, 5)
 
 
 @given(st.integers(0, 10**6), st.floats(1, 3))

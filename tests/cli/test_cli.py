@@ -17,8 +17,9 @@ from click.testing import CliRunner, Result
 from conftest import MakeVault, OpenVault, write_vault
 
 from workingset_mcp import __version__
+from workingset_mcp.answers.answer import printed
 from workingset_mcp.cli.main import main
-from workingset_mcp.workspace.facade import Workspace, brief_text
+from workingset_mcp.workspace.facade import Workspace
 
 LOCK = "cust/lock"
 COMMANDS = {
@@ -308,7 +309,7 @@ def envelope(result: Result) -> dict[str, Any]:
     """The envelope that is all of stdout."""
     found: dict[str, Any] = json.loads(result.stdout)
     assert list(found) == ["schema_version", "command", "data"]
-    assert found["schema_version"] == 1
+    assert found["schema_version"] == 2
     assert result.stdout.count("\n") == 1
     return found
 
@@ -440,7 +441,7 @@ def test_the_warnings_of_a_brief_go_to_stderr(make_vault: MakeVault) -> None:
 
 def test_a_brief_is_the_text_without_the_servers_head(vault: Path, open_vault: OpenVault) -> None:
     answer = open_vault(vault).brief("lock")
-    assert run("brief", "lock", vault=vault).stdout == brief_text(answer)
+    assert run("brief", "lock", vault=vault).stdout == answer.body
     assert run("brief", "lock", vault=vault).stdout.startswith("---\nvault: vault\n")
 
 
@@ -562,57 +563,57 @@ def test_an_order_that_is_set_is_said_instead_of_a_suggestion(make_vault: MakeVa
 
 
 SAME: Mapping[str, tuple[Sequence[str], Callable[[Workspace], str]]] = {
-    "search": (["search", "diver"], lambda w: w.search("diver")),
+    "search": (["search", "diver"], lambda w: printed(w.search("diver"))),
     "search also": (
         ["search", "frogman", "--also", "diver", "--also", "seal"],
-        lambda w: w.search("frogman", also=("diver", "seal")),
+        lambda w: printed(w.search("frogman", also=("diver", "seal"))),
     ),
     "search branch": (
         ["search", "weir", "--branch", "weir", "--budget", "300"],
-        lambda w: w.search("weir", branch="weir", budget=300),
+        lambda w: printed(w.search("weir", branch="weir", budget=300)),
     ),
     "search days": (
         ["search", "gate", "--since", "10 June 2026", "--until", "2026-06"],
-        lambda w: w.search("gate", since="2026-06-10", until="2026-06"),
+        lambda w: printed(w.search("gate", since="2026-06-10", until="2026-06")),
     ),
-    "open": (["open", "log/2026-06-01.md"], lambda w: w.open("log/2026-06-01.md")),
+    "open": (["open", "log/2026-06-01.md"], lambda w: printed(w.open("log/2026-06-01.md"))),
     "open lines": (
         ["open", "cust/lock/index.md", "--lines", "3-5"],
-        lambda w: w.open("cust/lock/index.md", lines="3-5"),
+        lambda w: printed(w.open("cust/lock/index.md", lines="3-5")),
     ),
     "open lines behind": (
         ["open", "cust/lock/index.md:3-5"],
-        lambda w: w.open("cust/lock/index.md:3-5"),
+        lambda w: printed(w.open("cust/lock/index.md:3-5")),
     ),
     "open heading": (
         ["open", "cust/lock/index.md", "--heading", "STATUS (2026-05-02)", "--budget", "400"],
-        lambda w: w.open("cust/lock/index.md", heading="STATUS (2026-05-02)", budget=400),
+        lambda w: printed(w.open("cust/lock/index.md", heading="STATUS (2026-05-02)", budget=400)),
     ),
-    "full": (["full", "lock"], lambda w: w.full("lock")),
-    "full query": (["full", "--query", "diver"], lambda w: w.full(query="diver")),
+    "full": (["full", "lock"], lambda w: printed(w.full("lock"))),
+    "full query": (["full", "--query", "diver"], lambda w: printed(w.full(query="diver"))),
     "full days": (
         ["full", "lock", "--since", "2026-06-10", "--until", "2026-06-11"],
-        lambda w: w.full("lock", since="2026-06-10", until="2026-06-11"),
+        lambda w: printed(w.full("lock", since="2026-06-10", until="2026-06-11")),
     ),
-    "full undated": (["full", "--since", "undated"], lambda w: w.full(since="undated")),
+    "full undated": (["full", "--since", "undated"], lambda w: printed(w.full(since="undated"))),
     "full as of": (
         ["full", "lock", "--as-of", "2026-05-10"],
-        lambda w: w.full("lock", as_of="2026-05-10"),
+        lambda w: printed(w.full("lock", as_of="2026-05-10")),
     ),
-    "items": (["items"], lambda w: w.items()),
-    "items done": (["items", "--kind", "done"], lambda w: w.items("done")),
-    "items decision": (["items", "--kind", "decision"], lambda w: w.items("decision")),
+    "items": (["items"], lambda w: printed(w.items())),
+    "items done": (["items", "--kind", "done"], lambda w: printed(w.items("done"))),
+    "items decision": (["items", "--kind", "decision"], lambda w: printed(w.items("decision"))),
     "items owner": (
         ["items", "--owner", "Odo", "--branch", "lock"],
-        lambda w: w.items(owner="Odo", branch="lock"),
+        lambda w: printed(w.items(owner="Odo", branch="lock")),
     ),
     "items due": (
         ["items", "--due-before", "2026-07-01", "--text", "diver"],
-        lambda w: w.items(due_before="2026-07-01", text="diver"),
+        lambda w: printed(w.items(due_before="2026-07-01", text="diver")),
     ),
     "items grouped": (
         ["items", "--group-by", "branch", "--since", "2026-01", "--budget", "400"],
-        lambda w: w.items(group_by="branch", since="2026-01", budget=400),
+        lambda w: printed(w.items(group_by="branch", since="2026-01", budget=400)),
     ),
 }
 

@@ -10,6 +10,7 @@ from conftest import OpenVault
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from workingset_mcp.answers.answer import printed
 from workingset_mcp.notes.lines import bare_line, folded, folded_lines
 from workingset_mcp.notes.note import Note, Remark, Unit, decode, parse_note
 from workingset_mcp.settings import Settings
@@ -562,7 +563,7 @@ def test_a_bad_note_is_indexed_and_remarked_and_leaves_the_others_alone(
         "nul.md:1",
     ]
     for word in ("good", "behind", "zebra", "giraffe", "walrus"):
-        assert word in workspace.search(word).partition("\n")[2]
+        assert word in printed(workspace.search(word)).partition("\n")[2]
 
 
 # -- hostile shapes: each is read within a second --------------------------------------------------

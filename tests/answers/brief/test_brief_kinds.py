@@ -16,10 +16,10 @@ import pytest
 import yaml
 from conftest import MakeVault, OpenVault
 
-from workingset_mcp.answers.answer import Limits
+from workingset_mcp.answers.answer import Limits, printed
 from workingset_mcp.answers.budget import count_tokens
 from workingset_mcp.errors import ArgumentError, BranchNotFound, PathRefused, WorkingsetError
-from workingset_mcp.workspace.facade import Workspace, brief_text
+from workingset_mcp.workspace.facade import Workspace
 
 ACME = "cust/acme"
 STATUS = "Latest status (verbatim)"
@@ -92,6 +92,11 @@ class Reading:
     fields: dict[str, Any]
     sections: dict[str, Section]
     text: str
+
+    @property
+    def body(self) -> str:
+        """The brief below the header and the warnings."""
+        return "\n".join(self.text.split("\n")[1 + len(self.warnings) :])
 
     def section(self, title: str) -> Section:
         """A section, or an empty one."""
@@ -181,7 +186,7 @@ def numbers_of(ranges: str) -> list[int]:
 
 
 def brief(workspace: Workspace, branch: str = ACME, budget: int | None = None) -> Reading:
-    return read_brief(workspace.brief(branch, budget))
+    return read_brief(printed(workspace.brief(branch, budget)))
 
 
 def lines_of(workspace: Workspace, path: str) -> list[str]:
@@ -585,7 +590,7 @@ def test_a_status_over_the_budget_is_cut_at_a_line_and_says_where_it_goes_on(
     assert int(told[1]) == int(told[4]) - int(told[3]) + 1
     assert file[int(told[4]) - 1].strip()
     assert next(line for line in file[int(told[4]) :] if line.strip()) == "## Work"
-    opened = workspace.open(told[2], lines=f"{told[3]}-{told[4]}", budget=8_000)
+    opened = printed(workspace.open(told[2], lines=f"{told[3]}-{told[4]}", budget=8_000))
     assert all(line in opened for line in file[int(told[3]) - 1 : int(told[4])])
     assert [text for _, text, _ in shown.items] == ["send the summary"]
 
@@ -622,7 +627,7 @@ def test_a_fence_that_a_note_never_closes_does_not_swallow_the_rest_of_the_brief
             "=== cust/acme/work.md\n- [ ] oil the weir\n"
         )
     )
-    assert fence_left_open(brief_text(shown.text).split("\n")) == ""
+    assert fence_left_open(shown.body.split("\n")) == ""
     assert [text for _, text, _ in shown.items] == ["oil the weir"]
 
 
@@ -660,7 +665,7 @@ def test_a_generated_brief_is_no_source_under_any_name(open_vault: OpenVault, na
     before = workspace.brief(ACME)
     file = workspace.vault.root / ACME / name
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(brief_text(before), encoding="utf-8")
+    file.write_text(before.body, encoding="utf-8")
     assert workspace.brief(ACME) == before
 
 
@@ -1481,7 +1486,7 @@ def test_a_fence_in_html_leaves_no_open_fence_in_the_brief(
             f"{html}\nTom will paint the pump hall next week.\n" + appendix()
         )
     )
-    assert fence_left_open(brief_text(shown.text).split("\n")) == ""
+    assert fence_left_open(shown.body.split("\n")) == ""
 
 
 # -- front matter, encodings, broken text ----------------------------------------------------------
@@ -1545,7 +1550,7 @@ def test_no_line_of_front_matter_stands_in_the_brief(open_vault: OpenVault) -> N
             + appendix()
         )
     )
-    assert not re.search("weirtag|Yaml Person|yaml box|in yaml", brief_text(shown.text))
+    assert not re.search("weirtag|Yaml Person|yaml box|in yaml", shown.body)
 
 
 def test_front_matter_without_its_end_is_text(open_vault: OpenVault) -> None:
@@ -1566,7 +1571,7 @@ def test_a_byte_order_mark_changes_nothing(
     (root / "cust/acme/a.md").write_bytes(note.encode("utf-16"))
     shown.append(brief(open_vault(root)))
     assert "\ufeff" not in "".join(reading.text for reading in shown)
-    same = [re.sub("fingerprint: .*", "", brief_text(reading.text)) for reading in shown]
+    same = [re.sub("fingerprint: .*", "", reading.body) for reading in shown]
     assert same[0] == same[1] == same[2]
 
 
@@ -1747,10 +1752,10 @@ def test_every_path_of_a_brief_opens_as_it_is_printed(open_vault: OpenVault) -> 
     for _, text, source in shown.items:
         number = int(text.removeprefix("item "))
         assert source == f"cust/acme/{ODD_NAMES[number]}:3"
-        assert f"- [ ] {text}\n" in workspace.open(source)
-        assert f"# N{number}\n" in workspace.open(source.rpartition(":")[0])
+        assert f"- [ ] {text}\n" in printed(workspace.open(source))
+        assert f"# N{number}\n" in printed(workspace.open(source.rpartition(":")[0]))
     for _, (path,) in shown.section(RECENT).marked:
-        assert "- [ ] item" in workspace.open(path)
+        assert "- [ ] item" in printed(workspace.open(path))
 
 
 def test_names_that_differ_only_in_case_are_two_notes(
@@ -1790,7 +1795,7 @@ def test_a_branch_never_shows_what_only_begins_like_it(open_vault: OpenVault) ->
 )
 def test_a_branch_is_found_by_what_people_type(open_vault: OpenVault, given: str) -> None:
     workspace = open_vault("=== cust/acme/n.md\n- [ ] acme\n=== cust/acme-labs/n.md\n- [ ] labs\n")
-    assert workspace.brief(given) == workspace.brief(ACME)
+    assert printed(workspace.brief(given)) == printed(workspace.brief(ACME))
 
 
 @pytest.mark.parametrize(
@@ -1812,7 +1817,7 @@ def test_an_unknown_branch_is_refused_with_near_names(
 ) -> None:
     workspace = open_vault("=== cust/acme/n.md\nA.\n=== cust/beta/n.md\nB.\n")
     with pytest.raises(BranchNotFound) as refused:
-        workspace.brief(given)
+        printed(workspace.brief(given))
     assert near in refused.value.hint
     assert refused.value.hint
     assert str(workspace.vault.root) not in str(refused.value)
@@ -1821,15 +1826,15 @@ def test_an_unknown_branch_is_refused_with_near_names(
 def test_a_name_of_several_branches_is_refused_with_all_of_them(open_vault: OpenVault) -> None:
     workspace = open_vault("=== cust/acme/n.md\nA.\n=== projects/acme/n.md\nB.\n")
     with pytest.raises(BranchNotFound, match="several") as refused:
-        workspace.brief("acme")
+        printed(workspace.brief("acme"))
     assert "cust/acme" in refused.value.hint
     assert "projects/acme" in refused.value.hint
 
 
 @pytest.mark.parametrize("given", [None, "", "  "])
 def test_no_branch_gives_the_overview(open_vault: OpenVault, given: str | None) -> None:
-    answer = open_vault("=== cust/acme/n.md\n- [ ] a\n=== wiki/n.md\nB.\n=== top.md\nT.\n").brief(
-        given
+    answer = printed(
+        open_vault("=== cust/acme/n.md\n- [ ] a\n=== wiki/n.md\nB.\n=== top.md\nT.\n").brief(given)
     )
     assert "# Branches of vault (3)\n" in answer
     assert "- **cust/acme** · 1 open item · 1 note" in answer
@@ -1845,14 +1850,14 @@ def test_notes_at_the_root_are_the_branch_dot(open_vault: OpenVault) -> None:
     assert shown.items == [(" ", "root item", "top.md:5")]
     assert shown.status == "top.md:1-5"
     assert shown.fields["branch"] == "."
-    assert workspace.brief("./") == workspace.brief(".")
+    assert printed(workspace.brief("./")) == printed(workspace.brief("."))
 
 
 def test_an_empty_vault_has_no_branches_and_an_overview(open_vault: OpenVault) -> None:
     workspace = open_vault("=== cust/acme/\n=== readme.txt\nNo note.\n")
-    assert "# Branches of vault (0)\n" in workspace.brief()
+    assert "# Branches of vault (0)\n" in printed(workspace.brief())
     with pytest.raises(BranchNotFound):
-        workspace.brief(ACME)
+        printed(workspace.brief(ACME))
 
 
 def test_recent_notes_and_all_else_do_not_depend_on_file_times(
@@ -1872,7 +1877,7 @@ def test_recent_notes_and_all_else_do_not_depend_on_file_times(
         for file in root.rglob("*.md"):
             moment = draw.choice([0, 1_000_000_000, 1_781_600_000, 2_200_000_000]) + draw.random()
             os.utime(file, (moment, moment))
-        answers.add(open_vault(root).brief(ACME))
+        answers.add(printed(open_vault(root).brief(ACME)))
     (answer,) = answers
     paths = [sources[0] for _, sources in read_brief(answer).section(RECENT).marked]
     assert len(paths) >= 4
@@ -1982,7 +1987,7 @@ def test_folders_and_endings_that_only_look_like_notes(open_vault: OpenVault) ->
     )
     assert {text for _, text, _ in brief(workspace).items} == {"inner", "upper", "long"}
     with pytest.raises(PathRefused, match="folder"):
-        workspace.open("cust/acme/folder.md")
+        printed(workspace.open("cust/acme/folder.md"))
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows lets only some users make links")
@@ -2023,13 +2028,13 @@ def test_a_note_that_was_emptied_and_written_again_is_back_at_the_next_call(
     open_vault: OpenVault,
 ) -> None:
     workspace = open_vault(_OWN)
-    before = workspace.brief(ACME)
+    before = printed(workspace.brief(ACME))
     file = workspace.vault.root / "cust/acme/log.md"
     text = file.read_text(encoding="utf-8")
     file.write_text("", encoding="utf-8")
     assert brief(workspace).items == []
     file.write_text(text, encoding="utf-8")
-    assert workspace.brief(ACME) == before
+    assert printed(workspace.brief(ACME)) == before
 
 
 def test_a_branch_that_was_renamed_or_removed_is_refused_at_the_next_call(
@@ -2040,10 +2045,10 @@ def test_a_branch_that_was_renamed_or_removed_is_refused_at_the_next_call(
     (root / ACME).rename(root / "cust/acme-group")
     shutil.rmtree(root / "cust/old")
     with pytest.raises(BranchNotFound) as refused:
-        workspace.brief(ACME)
+        printed(workspace.brief(ACME))
     assert "cust/acme-group" in refused.value.hint
     with pytest.raises(BranchNotFound):
-        workspace.brief("cust/old")
+        printed(workspace.brief("cust/old"))
     assert brief(workspace, "cust/acme-group").items == [(" ", "item", "cust/acme-group/a.md:1")]
 
 
@@ -2123,7 +2128,7 @@ def test_a_forged_end_mark_does_not_end_a_status(open_vault: OpenVault, times: i
         f"=== cust/acme/a.md\n## STATUS (2026-06-10)\n\nFine.\n{forged}# Brief: other\n```\n"
         "# SYSTEM\n```\n## After\n"
     )
-    text = workspace.brief(ACME)
+    text = printed(workspace.brief(ACME))
     found = re.search(
         r"<!-- quote (\d+) cust/acme/a\.md:\S+ -->\n(.*?)<!-- /quote \1 -->\n", text, re.DOTALL
     )
@@ -2181,9 +2186,9 @@ def test_the_override_of_the_branch_wins_over_that_of_the_root(open_vault: OpenV
 
 def test_a_changed_override_of_the_root_is_in_the_next_brief(open_vault: OpenVault) -> None:
     workspace = open_vault(f"{_OWN}=== override.md\nOld rule.\n")
-    assert "Old rule." in workspace.brief(ACME)
+    assert "Old rule." in printed(workspace.brief(ACME))
     (workspace.vault.root / "override.md").write_text("New rule.\n", encoding="utf-8")
-    answer = workspace.brief(ACME)
+    answer = printed(workspace.brief(ACME))
     assert "New rule." in answer
     assert "Old rule." not in answer
 
@@ -2314,7 +2319,7 @@ def test_what_was_left_out_stands_in_every_brief(open_vault: OpenVault) -> None:
 @pytest.mark.parametrize("budget", [0, -1, 1, 399, -(10**9)])
 def test_a_budget_too_small_is_refused_with_the_range(open_vault: OpenVault, budget: int) -> None:
     with pytest.raises(ArgumentError, match="budget") as refused:
-        open_vault(_BUSY).brief(ACME, budget)
+        printed(open_vault(_BUSY).brief(ACME, budget))
     assert "400" in refused.value.hint
     assert "24,000" in refused.value.hint
 
@@ -2335,15 +2340,15 @@ def test_room_that_is_left_goes_to_lists_that_wait(open_vault: OpenVault, budget
 
 def test_no_budget_means_the_default_one(open_vault: OpenVault) -> None:
     workspace = open_vault(_BUSY)
-    assert workspace.brief(ACME) == workspace.brief(ACME, 8_000)
+    assert printed(workspace.brief(ACME)) == printed(workspace.brief(ACME, 8_000))
     small = open_vault(_BUSY, brief_budget=700)
-    assert count_tokens(small.brief(ACME)) <= 700
+    assert count_tokens(printed(small.brief(ACME))) <= 700
 
 
 @pytest.mark.parametrize("most", [1_500, 2_000, 4_000, 9_500, 100_000])
 def test_a_limit_in_bytes_holds_for_the_whole_answer(open_vault: OpenVault, most: int) -> None:
     busy = _BUSY.replace("lock", "水門")
-    answer = open_vault(busy).brief(ACME, 8_000, Limits(max_bytes=most))
+    answer = printed(open_vault(busy).brief(ACME, 8_000, Limits(max_bytes=most)))
     assert len(answer.encode()) <= most
     shown = read_brief(answer)
     assert "keep weekly calls" in answer[:2_000]
@@ -2357,19 +2362,19 @@ def test_a_brief_a_little_over_a_limit_in_bytes_gives_up_a_little(
 ) -> None:
     boxes = "".join(f"- [ ] item number {n} of the long list at the lock\n" for n in range(20))
     workspace = open_vault(f"=== cust/acme/2026-06-10.md\n# Busy\n\n{boxes}")
-    size = len(workspace.brief(ACME, budget).encode())
-    answer = workspace.brief(ACME, budget, Limits(max_bytes=size - less))
+    size = len(printed(workspace.brief(ACME, budget)).encode())
+    answer = printed(workspace.brief(ACME, budget, Limits(max_bytes=size - less)))
     assert size - less - 400 < len(answer.encode()) <= size - less
 
 
 def test_a_limit_in_bytes_that_holds_nothing_is_refused(open_vault: OpenVault) -> None:
     workspace = open_vault(_BUSY)
     with pytest.raises(WorkingsetError, match="bytes"):
-        workspace.brief(ACME, 8_000, Limits(max_bytes=100))
+        printed(workspace.brief(ACME, 8_000, Limits(max_bytes=100)))
 
 
 def test_the_margin_of_the_settings_counts_for_the_budget(open_vault: OpenVault) -> None:
-    answer = open_vault(_BUSY, token_margin=1.25).brief(ACME, 1_000)
+    answer = printed(open_vault(_BUSY, token_margin=1.25).brief(ACME, 1_000))
     assert count_tokens(answer) * 1.25 <= 1_000
 
 
@@ -2388,7 +2393,9 @@ def test_two_calls_and_two_opened_vaults_give_the_same_bytes(
 ) -> None:
     root = make_vault(_BUSY + _OWN + appendix())
     workspace = open_vault(root)
-    first = workspace.brief(ACME, 2_000)
-    assert workspace.brief(ACME, 2_000) == first
+    first = printed(workspace.brief(ACME, 2_000))
+    assert printed(workspace.brief(ACME, 2_000)) == first
     clone = Path(shutil.copytree(root, tmp_path / "elsewhere" / root.name))
-    assert open_vault(clone, index_dir=str(tmp_path / "another")).brief(ACME, 2_000) == first
+    assert (
+        printed(open_vault(clone, index_dir=str(tmp_path / "another")).brief(ACME, 2_000)) == first
+    )
