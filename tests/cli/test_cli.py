@@ -275,7 +275,7 @@ DESIGNED = {
     "full": "--vault --json",
     "items": "--vault --json",
     "measure": "--vault --include --overhead --html --json",
-    "check": "--vault --format --strict",
+    "check": "--vault --format --strict --json",
     "hook session-start": "--vault --client --branch --max-bytes --full",
     "hook pre-compact": "--vault --client --branch",
     "install": "--vault --hooks",
@@ -294,13 +294,13 @@ def test_a_command_takes_the_options_that_its_design_names(command: str, options
 ENVELOPES: Mapping[str, tuple[Sequence[str], set[str]]] = {
     "index": (["index"], {"text", "notes", "branches", "state"}),
     "status": (["status"], {"text", "notes", "branches", "state", "remarks", "left_out"}),
-    "brief": (["brief", "lock"], {"text", "headers"}),
-    "briefs": (["brief", "--all"], {"text", "headers"}),
+    "brief": (["brief", "lock"], {"text", "header", "branch", "sections"}),
+    "briefs": (["brief", "--all"], {"text", "briefs"}),
     "written": (["brief", "lock", "--write"], {"text", "written"}),
-    "search": (["search", "diver"], {"text"}),
-    "open": (["open", "log/2026-06-01.md"], {"text"}),
-    "full": (["full", "lock"], {"text"}),
-    "items": (["items"], {"text"}),
+    "search": (["search", "diver"], {"text", "passages", "absent", "weak"}),
+    "open": (["open", "log/2026-06-01.md"], {"text", "part"}),
+    "full": (["full", "lock"], {"text", "page", "cursor", "extracts"}),
+    "items": (["items"], {"text", "total", "items", "groups"}),
     "measure": (["measure"], {"text"}),
 }
 

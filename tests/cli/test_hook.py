@@ -631,6 +631,11 @@ def test_a_named_branch_wins_over_the_folder(make_vault: MakeVault) -> None:
     assert "Skua" not in text
 
 
+@pytest.mark.parametrize("name", ["tern", "Cust/TERN", "cust\\tern"])
+def test_a_branch_is_named_as_in_a_tool(make_vault: MakeVault, name: str) -> None:
+    assert "tide table" in context("claude", hook(make_vault(NOTES), b"", "--branch", name))
+
+
 @pytest.mark.parametrize("name", ["cust/terns", "nowhere", "../tern"])
 def test_a_named_branch_that_is_none_is_said_to_a_person(make_vault: MakeVault, name: str) -> None:
     assert_failed_quietly(hook(make_vault(NOTES), b"", "--branch", name))

@@ -38,7 +38,7 @@ def name_branch(
         meant = _meant(wanted, names)
         if len(meant) == 1 and is_branch(meant[0]):
             return meant[0]
-    if may_be_gone and not meant and _could_be_folder(wanted):
+    if may_be_gone and not meant and could_be_folder(wanted):
         return wanted
     raise _no_branch(given, wanted, meant, names)
 
@@ -67,8 +67,8 @@ def near_names(word: str, names: Sequence[str], least_score: float) -> list[str]
     return [name for name, score, _ in found if score > least_score]
 
 
-def _could_be_folder(name: str) -> bool:
-    """Whether a folder inside the vault could have this name."""
+def could_be_folder(name: str) -> bool:
+    """Whether a folder inside the vault could have this name: no disk is asked for any other."""
     try:
         parts = name.encode("utf-8").split(b"/")
     except UnicodeEncodeError:

@@ -218,10 +218,11 @@ class Workspace(IndexedVault):
 
         def compose(room: int) -> Answer[source.Shown]:
             shown = source.show(found, ended, span, room - 40)
-            calls = (shown.next_call,) if shown.next_call else ()
-            body = "".join(f"next: {call}\n" for call in calls) + shown.body
+            body, calls = shown.body, [shown.next_call] if shown.next_call else []
+            if calls:  # not escaped: a path is printed as it is, everywhere
+                body = f'next: open_source_file(path="{found}", lines="{shown.next_lines}")\n{body}'
             subject = f"open · {found} lines {shown.lines}"
-            return Answer(subject, body, shown, warnings, (shown.source,), next_calls=calls)
+            return Answer(subject, body, shown, warnings, (shown.source,), next_calls=tuple(calls))
 
         return fitted_answer(self, compose, allowance)
 

@@ -16,7 +16,7 @@ from workingset_mcp.notes.note import OVERRIDE_NAME
 from workingset_mcp.settings import Settings, load_settings, today
 from workingset_mcp.sync.freshness import FIRST_BUILD_WAIT_SECONDS, Freshness, Progress
 from workingset_mcp.vault.folder import LeftOut, Vault
-from workingset_mcp.workspace.branches import name_branch
+from workingset_mcp.workspace.branches import could_be_folder, name_branch
 from workingset_mcp.workspace.healing import damage_behind, healing
 
 ATTEMPTS = 3  # at a first build over an index that turns out damaged
@@ -209,9 +209,7 @@ class IndexedVault:
     def _may_be_folder(self, name: str) -> bool:
         if name == ".":
             return True
-        if {"", ".", ".."} & set(name.split("/")) or "\0" in name:
-            return False
         try:
-            return (self.vault.root / name).is_dir()
+            return could_be_folder(name) and (self.vault.root / name).is_dir()
         except OSError:  # longer than a disk allows
             return False

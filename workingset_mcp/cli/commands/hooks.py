@@ -87,12 +87,12 @@ def session_start(
 ) -> None:
     """Print context for a session that starts, resumes or was compacted."""
 
-    def printed(workspace: IndexedVault, name: str | None) -> str:
+    def text_for(workspace: IndexedVault, name: str | None) -> str:
         if full and name:
             return f"{hooks.CLIENTS[client](hooks.full_text(workspace, name))}\n"
         return hooks.session_start(workspace, name, max_bytes, client)
 
-    _run_hook(vault, index_dir, branch, printed, whole=full)
+    _run_hook(vault, index_dir, branch, text_for, whole=full)
 
 
 @hook.command(name="pre-compact")
@@ -101,18 +101,18 @@ def session_start(
 def pre_compact(vault: Path | None, index_dir: str | None, client: str, branch: str | None) -> None:
     """Print what a compaction should keep, for the one client that reads it."""
 
-    def printed(workspace: IndexedVault, name: str | None) -> str:
+    def text_for(workspace: IndexedVault, name: str | None) -> str:
         return "".join(f"{line}\n" for line in hooks.keep_lines(workspace, name))
 
     if client == "claude":
-        _run_hook(vault, index_dir, branch, printed)
+        _run_hook(vault, index_dir, branch, text_for)
 
 
 def _run_hook(
     vault: Path | None,
     index_dir: str | None,
     branch: str | None,
-    printed: Callable[[IndexedVault, str | None], str],
+    text_for: Callable[[IndexedVault, str | None], str],
     *,
     whole: bool = False,
 ) -> None:
@@ -123,7 +123,7 @@ def _run_hook(
     name = payloads.branch_for(Vault(root, settings), branch, payload)
     workspace = payloads.opened_for_hook(root, settings, name, whole=whole)
     try:
-        click.echo(printed(workspace, name), nl=False)
+        click.echo(text_for(workspace, name), nl=False)
     finally:
         workspace.close()
 

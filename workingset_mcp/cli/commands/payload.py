@@ -22,7 +22,7 @@ from workingset_mcp.notes.note import OVERRIDE_NAME
 from workingset_mcp.notes.words import FIRST_NOTES
 from workingset_mcp.settings import Settings
 from workingset_mcp.vault.folder import Fingerprint, Vault
-from workingset_mcp.workspace.branches import name_branch
+from workingset_mcp.workspace.branches import could_be_folder, name_branch
 from workingset_mcp.workspace.indexed import IndexedVault
 
 MOST_BYTES_READ = 150_000  # of notes that no index knows: less than 0.1 s
@@ -82,7 +82,7 @@ def branch_for(vault: Vault, given: str | None, payload: Payload) -> str | None:
 
 def _has_notes(vault: Vault, branch: str) -> bool:
     """Whether there is a branch of this name, by its folder: no index may be there to ask."""
-    if ".." in branch.split("/") or "\0" in branch:
+    if branch != "." and not could_be_folder(branch):
         return False
     return any(vault.branch_of(path) == branch for path in vault.walk(branch).files)
 
