@@ -1,6 +1,7 @@
 """What `--json` gives, by real commands: values, the text they were printed from, and exit codes."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -303,3 +304,35 @@ def test_a_note_that_holds_our_words_for_nothing_is_found_all_the_same(
 )
 def test_nothing_found_is_exit_code_1(make_vault: MakeVault, line: tuple[str, ...]) -> None:
     assert run(make_vault(FORGED), *line).exit_code == 1
+
+
+# -- the page that describes it --------------------------------------------------------------------
+
+PAGE = Path(__file__).parents[2] / "docs" / "json.md"
+ANSWERS = {
+    "brief": ("brief", "acme"),
+    "search": ("search", "crane harbour"),
+    "open": ("open", "wiki/terms.md"),
+    "full": ("full", "acme"),
+    "items": ("items", "--group-by", "owner"),
+}
+ONLY_SOMETIMES = {"brief": {"branches", "briefs", "written"}}
+
+
+def documented(part: str) -> set[str]:
+    """The fields that a part of the page has a row for."""
+    rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \|", part, re.MULTILINE)
+    return {name for row in rows for name in re.findall(r"\w+", row)}
+
+
+@pytest.mark.parametrize("command", ANSWERS)
+def test_the_page_names_every_field_of_a_command_and_no_other(ask: Ask, command: str) -> None:
+    head, *parts = re.split(r"^## `(\w+)`\n", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    of_command = dict(zip(parts[::2], parts[1::2], strict=True))
+    data = ask(*ANSWERS[command])
+    always = documented(of_command[command]) - ONLY_SOMETIMES.get(command, set())
+    assert set(data) == {"text"} | documented(head) | always
+    for values in data.values():
+        for entry in values if isinstance(values, list) else [values]:
+            if isinstance(entry, dict):
+                assert all(f"`{key}`" in of_command[command] for key in entry)

@@ -29,7 +29,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class NotePart:
     """A part of a note: as printed (`body`, `lines`) and as it stands (`text`).
 
     `next_lines` continues it; empty at the end.
@@ -93,10 +93,10 @@ def section_span(text: str, heading: str, path: str) -> Span:
     return Span(mark.line, next(ends, len(outline.lines)))
 
 
-def show(path: str, lines: Sequence[str], span: Span, room_tokens: int) -> Shown:
+def show(path: str, lines: Sequence[str], span: Span, room_tokens: int) -> NotePart:
     """The first whole lines of a span that fit into `room_tokens`, in a fence."""
     if not lines:
-        return Shown("(the note is empty)\n", "0", "", Source(path), "")
+        return NotePart("(the note is empty)\n", "0", "", Source(path), "")
     asked = list(lines[span.first_line - 1 : span.last_line])
     if span.character and asked:
         asked[0] = asked[0][span.character :]
@@ -109,10 +109,10 @@ def show(path: str, lines: Sequence[str], span: Span, room_tokens: int) -> Shown
     rest = f"{last + 1}-{span.last_line}" if last < span.last_line else ""
     first = f"{span.first_line}@{span.character}" if span.character else str(span.first_line)
     named = f"{first}-{last} of {len(lines)}"
-    return Shown(_block(text), named, rest, Source(path, span.first_line, last), text)
+    return NotePart(_block(text), named, rest, Source(path, span.first_line, last), text)
 
 
-def _piece(path: str, line: str, span: Span, line_count: int, room: int) -> Shown:
+def _piece(path: str, line: str, span: Span, line_count: int, room: int) -> NotePart:
     """A beginning of a line that is longer than the room."""
     characters = max(1, cut_to_tokens(line, room))
     start, end = span.character, span.character + characters
@@ -121,7 +121,7 @@ def _piece(path: str, line: str, span: Span, line_count: int, room: int) -> Show
         rest = f"{span.first_line + 1}-{span.last_line}" if span.first_line < span.last_line else ""
     lines = f"{span.first_line}@{start} of {line_count} (characters {start}-{end} of the line)"
     text = line[:characters]
-    return Shown(_block(text), lines, rest, Source(path, span.first_line, span.first_line), text)
+    return NotePart(_block(text), lines, rest, Source(path, span.first_line, span.first_line), text)
 
 
 def _block(text: str) -> str:

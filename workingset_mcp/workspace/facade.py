@@ -195,7 +195,7 @@ class Workspace(IndexedVault):
     def open(
         self, path: str, *, lines: str | None = None, heading: str | None = None,
         budget: int | None = None, limits: Limits | None = None,
-    ) -> Answer[source.Shown]:  # fmt: skip
+    ) -> Answer[source.NotePart]:  # fmt: skip
         """The exact text of a note, or of some of its lines. Raises VaultError, ArgumentError."""
         allowance = self._allowance(budget, self.settings.open_budget, LEAST_BUDGET, limits)
         found, behind = self._path_named(path)
@@ -216,7 +216,7 @@ class Workspace(IndexedVault):
             span = source.section_span(text, heading, found)
         warnings = tuple(f"line {remark.line}: {remark.text}" for remark in remarks)
 
-        def compose(room: int) -> Answer[source.Shown]:
+        def compose(room: int) -> Answer[source.NotePart]:
             shown = source.show(found, ended, span, room - 40)
             body, calls = shown.body, [shown.next_call] if shown.next_call else []
             if calls:  # not escaped: a path is printed as it is, everywhere

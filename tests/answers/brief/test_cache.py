@@ -11,7 +11,7 @@ import pytest
 from conftest import MakeVault, OpenVault
 
 from workingset_mcp.answers.answer import printed
-from workingset_mcp.answers.brief import Brief, Part
+from workingset_mcp.answers.brief import Brief, SectionSpan
 from workingset_mcp.answers.brief.cache import MOST_BRIEFS, MOST_BYTES, BriefCache
 from workingset_mcp.answers.brief.view import contents_of
 from workingset_mcp.errors import BranchNotFound
@@ -157,7 +157,7 @@ def brief_of(size: int) -> Brief:
 def test_a_kept_brief_comes_back_whole() -> None:
     kept, brief = (
         BriefCache(),
-        Brief("a\ud800é", 3, ("first", "second"), (Part("Facts", 0, 2),), "cust/acme"),
+        Brief("a\ud800é", 3, ("first", "second"), (SectionSpan("Facts", 0, 2),), "cust/acme"),
     )
     kept.keep(("cust/acme", 8_000), brief)
     assert kept.get(("cust/acme", 8_000)) == brief

@@ -4,7 +4,7 @@ Which lines of the newest notes tell something: `telling`, `newest`. Briefs that
 """
 
 from workingset_mcp.answers.brief.extract import read_materials
-from workingset_mcp.answers.brief.fit import Brief, Part, make_brief
+from workingset_mcp.answers.brief.fit import Brief, SectionSpan, make_brief
 from workingset_mcp.answers.brief.materials import Branch, Materials
 from workingset_mcp.answers.brief.overview import BranchLine, Overview, make_overview
 
@@ -14,7 +14,7 @@ __all__ = [
     "Brief",
     "Materials",
     "Overview",
-    "Part",
+    "SectionSpan",
     "make_brief",
     "make_overview",
     "read_materials",

@@ -25,7 +25,7 @@ LEAST_SPARE_TOKENS = 40
 SHORT_STATUS_TOKENS = 80
 
 
-class Part(NamedTuple):
+class SectionSpan(NamedTuple):
     """Where the text below a section's title stands in a brief."""
 
     title: str
@@ -40,12 +40,12 @@ class Brief:
     text: str
     tokens: int
     warnings: tuple[str, ...]
-    parts: tuple[Part, ...] = ()
+    spans: tuple[SectionSpan, ...] = ()
     branch: str = ""
 
     def sections(self) -> list[tuple[str, str]]:
         """Titles of its sections with their texts."""
-        return [(part.title, self.text[part.start : part.end]) for part in self.parts]
+        return [(span.title, self.text[span.start : span.end]) for span in self.spans]
 
 
 def make_brief(materials: Materials, room_tokens: int, caps: SectionCaps | None = None) -> Brief:
@@ -66,8 +66,8 @@ def make_brief(materials: Materials, room_tokens: int, caps: SectionCaps | None 
         limits = _limits(rendered, room_tokens - fixed - min(reserve, room_tokens // 3))
         text, rendered = _within(head, limits, materials, caps, room_tokens)
         tokens = count_tokens(text)
-    parts = _parts(head, rendered, text)
-    return Brief(text, tokens, tuple(warnings), parts, materials.branch.name)
+    spans = _spans(head, rendered, text)
+    return Brief(text, tokens, tuple(warnings), spans, materials.branch.name)
 
 
 def _leave_out_large_override(materials: Materials, room: int) -> list[str]:
@@ -158,15 +158,15 @@ def _assembled(head: str, rendered: dict[str, Rendered], materials: Materials) -
     return f"{head}{body}{_not_in_this_brief(rendered, materials)}"
 
 
-def _parts(head: str, rendered: dict[str, Rendered], text: str) -> tuple[Part, ...]:
+def _spans(head: str, rendered: dict[str, Rendered], text: str) -> tuple[SectionSpan, ...]:
     """The sections of a brief that was assembled from these."""
     found, at = [], len(head)
     for section in SECTIONS:
         end = at + len(_titled(section, rendered[section.title]))
         if end > at:
-            found.append(Part(section.title, text.index("\n", at) + 1, end))
+            found.append(SectionSpan(section.title, text.index("\n", at) + 1, end))
         at = end
-    return (*found, Part(LEFT_OUT, text.index("\n", at) + 1, len(text)))
+    return (*found, SectionSpan(LEFT_OUT, text.index("\n", at) + 1, len(text)))
 
 
 def _tokens_below_head(rendered: dict[str, Rendered], materials: Materials) -> int:

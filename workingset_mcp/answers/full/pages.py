@@ -96,7 +96,7 @@ class PageRoom:
         return min(1.0, tokens, size)
 
 
-class Shown(NamedTuple):
+class ShownExtract(NamedTuple):
     """A part of an extract that a page shows."""
 
     source: Source
@@ -115,7 +115,7 @@ class Page:
     number: int = 0
     pages: int = 0
     next_cursor: Cursor | None = None
-    shown: tuple[Shown, ...] = ()
+    shown: tuple[ShownExtract, ...] = ()
 
 
 def first_day(value: str) -> str:
@@ -212,7 +212,7 @@ def make_page(extracts: Sequence[Extract], cursor: Cursor, room: PageRoom) -> Pa
     Raises ArgumentError when not even a character fits.
     """
     blocks: list[str] = []
-    shown: list[Shown] = []
+    shown: list[ShownExtract] = []
     left = room
     at, character = cursor.extract, cursor.character
     while at < len(extracts):
@@ -268,12 +268,12 @@ def _block(extract: Extract, text: str, character: int, room: PageRoom) -> tuple
     return "", 0
 
 
-def _shown_part(extract: Extract, text: str, character: int, taken: int) -> Shown:
+def _shown_part(extract: Extract, text: str, character: int, taken: int) -> ShownExtract:
     if not taken:
-        return Shown(Source(extract.path), extract.date, "")
+        return ShownExtract(Source(extract.path), extract.date, "")
     first = extract.first_line + _line_ends(text, character)
     part = text[character : character + taken]
-    return Shown(_source_of(extract, first, part), extract.date, part)
+    return ShownExtract(_source_of(extract, first, part), extract.date, part)
 
 
 def _source_of(extract: Extract, first: int, part: str) -> Source:

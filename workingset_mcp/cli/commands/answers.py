@@ -10,7 +10,7 @@ from workingset_mcp.answers.answer import Answer, printed
 from workingset_mcp.cli.commands import shapes
 from workingset_mcp.cli.commands.shared import (
     json_option,
-    opened,
+    opened_workspace,
     print_answer,
     progress,
     vault_options,
@@ -49,7 +49,7 @@ def brief(
         raise click.UsageError("Give BRANCH or --all, not both.")
     if write and out:
         raise click.UsageError("Give --write or --out, not both.")
-    with opened(vault, index_dir, max_answer_bytes=max_bytes) as workspace:
+    with opened_workspace(vault, index_dir, max_answer_bytes=max_bytes) as workspace:
         if write or out:
             names = workspace.branches() if every else [workspace.branch_named(branch or "")]
             written = (
@@ -131,7 +131,7 @@ def search(
     vault: Path | None, index_dir: str | None, query: str, as_json: bool, **asked: Any
 ) -> None:
     """Find passages for QUERY."""
-    with opened(vault, index_dir) as workspace:
+    with opened_workspace(vault, index_dir) as workspace:
         answer = workspace.search(query, **asked)
     _print("search", answer, shapes.search_data(answer), as_json=as_json)
 
@@ -148,7 +148,7 @@ def open_(
     budget: int | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Print the note at PATH word for word."""
-    with opened(vault, index_dir, build=False) as workspace:
+    with opened_workspace(vault, index_dir, build=False) as workspace:
         answer = workspace.open(path, lines=lines, heading=heading, budget=budget)
     _print("open", answer, shapes.open_data(answer), as_json=as_json)
 
@@ -165,7 +165,7 @@ def open_(
 @json_option
 def full(vault: Path | None, index_dir: str | None, as_json: bool, **asked: Any) -> None:
     """Print every note of BRANCH in date order, in pages."""
-    with opened(vault, index_dir) as workspace:
+    with opened_workspace(vault, index_dir) as workspace:
         answer = workspace.full(asked.pop("branch"), **asked)
     _print("full", answer, shapes.full_data(answer), as_json=as_json)
 
@@ -186,7 +186,7 @@ def full(vault: Path | None, index_dir: str | None, as_json: bool, **asked: Any)
 @json_option
 def items(vault: Path | None, index_dir: str | None, as_json: bool, **asked: Any) -> None:
     """Count and list items, exactly."""
-    with opened(vault, index_dir) as workspace:
+    with opened_workspace(vault, index_dir) as workspace:
         answer = workspace.items(asked.pop("kind"), **asked)
     _print("items", answer, shapes.items_data(answer), as_json=as_json)
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # each takes milliseconds to import, and a command needs one 
     from workingset_mcp.answers.listing import Listing
     from workingset_mcp.answers.search import Passage
     from workingset_mcp.answers.search.reply import Found
-    from workingset_mcp.answers.source import Shown
+    from workingset_mcp.answers.source import NotePart
 
 Data = dict[str, Any]
 
@@ -69,7 +69,7 @@ def _passage(passage: "Passage") -> Data:
     }
 
 
-def open_data(answer: "Answer[Shown]") -> Data:
+def open_data(answer: "Answer[NotePart]") -> Data:
     """The shown part of a note, and the lines that follow it."""
     shown = answer.content
     part = {**_part(shown.source, shown.text), "next_lines": shown.next_lines}

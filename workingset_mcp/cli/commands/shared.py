@@ -50,7 +50,7 @@ def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @contextmanager
-def opened(
+def opened_workspace(
     vault: Path | None, index_dir: str | None, *, build: bool = True, **flags: Any
 ) -> Iterator["Workspace"]:
     """A workspace over the vault that the options name, indexed if `build`."""

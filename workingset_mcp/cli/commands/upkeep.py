@@ -9,7 +9,7 @@ import click
 from workingset_mcp.cli.commands.shared import (
     build_index,
     json_option,
-    opened,
+    opened_workspace,
     print_answer,
     progress,
     vault_options,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @json_option
 def index(vault: Path | None, index_dir: str | None, full: bool, as_json: bool) -> None:
     """Bring the index up to date."""
-    with opened(vault, index_dir, build=False) as workspace:
+    with opened_workspace(vault, index_dir, build=False) as workspace:
         if full:
             workspace.forget()
         build_index(workspace)
@@ -50,7 +50,7 @@ def status(vault: Path | None, index_dir: str | None, as_json: bool) -> None:
     """Say what is indexed, left out and remarked, how fresh it is, and how dates read."""
     from workingset_mcp.cli.commands.state import facts_of
 
-    with opened(vault, index_dir, build=False) as workspace:
+    with opened_workspace(vault, index_dir, build=False) as workspace:
         facts = facts_of(workspace)
     lines = [
         f"{name.replace('_', ' ')}: {value}"
@@ -90,7 +90,7 @@ def measure(
     """Show what briefs save, for BRANCH or for all."""
     from workingset_mcp.cli import measure as measuring
 
-    with opened(vault, index_dir) as workspace:
+    with opened_workspace(vault, index_dir) as workspace:
         names = [workspace.branch_named(branch)] if branch else workspace.branches()
         if pattern:
             names = [name for name in names if fnmatchcase(name, pattern)]
@@ -119,7 +119,7 @@ def check(
     """Lint the vault: overrides, briefs, statuses, links, and the questions it must answer."""
     from workingset_mcp.cli.check import RULES, check_vault
 
-    with opened(vault, index_dir) as workspace:
+    with opened_workspace(vault, index_dir) as workspace:
         names = workspace.branches()
         with progress("checking", len(names)) as advance:
             findings = list(check_vault(workspace, advance))
