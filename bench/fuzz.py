@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from workingset_mcp.answers.answer import MOST_BUDGET, printed
+from workingset_mcp.answers.answer import MOST_BUDGET, Answer, printed
 from workingset_mcp.answers.budget import count_tokens
 from workingset_mcp.errors import WorkingsetError
 from workingset_mcp.settings import Settings
@@ -101,11 +101,11 @@ class Fuzz:
             return self.chance.choice(_ODD_WORDS)
         return self.text(8) or "plainword"
 
-    def ask(self, what: str, tool: Callable[..., str], **named: Any) -> None:
+    def ask(self, what: str, tool: Callable[..., Answer[Any]], **named: Any) -> None:
         """Call a tool: it answers or refuses, in time and within its budget."""
         started = time.thread_time()
         try:
-            text = tool(**named)
+            text = printed(tool(**named))
             said, outcome = text, "answered"
         except WorkingsetError as error:
             text, said, outcome = "", str(error), "refused"

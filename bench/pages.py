@@ -64,10 +64,10 @@ def blocks_of(page: str) -> Iterator[tuple[str, str]]:
 
 def next_call(page: str) -> dict[str, Any] | None:
     """Arguments of the call that a page prints for the next one; None on the last page."""
-    printed = _NEXT.search(page[: page.find("\n### ") + 1])
-    if printed is None:
+    found = _NEXT.search(page[: page.find("\n### ") + 1])
+    if found is None:
         return None
-    call = ast.parse(printed[1], mode="eval").body
+    call = ast.parse(found[1], mode="eval").body
     assert isinstance(call, ast.Call)
     return {str(given.arg): ast.literal_eval(given.value) for given in call.keywords}
 
