@@ -102,9 +102,8 @@ def test_a_fitted_answer_keeps_its_budget_or_is_refused(
 
     try:
         text = printed(fit_answer(compose, budget=budget, max_bytes=max_bytes))
-    except ArgumentError as refused:
-        assert "does not fit" in str(refused)
-        text = ""
+    except ArgumentError:
+        text = ""  # not even the header fits
     assert count_tokens(text) <= budget
     assert max_bytes is None or len(text.encode()) <= max_bytes
 
