@@ -218,7 +218,7 @@ def make_page(extracts: Sequence[Extract], cursor: Cursor, room: PageRoom) -> Pa
     while at < len(extracts):
         stop_if_gone()
         text = extracts[at].text()
-        block, taken = _block(extracts[at], text, character, left)
+        block, part = _block(extracts[at], text, character, left)
         if not block:
             if blocks:
                 break
@@ -227,9 +227,9 @@ def make_page(extracts: Sequence[Extract], cursor: Cursor, room: PageRoom) -> Pa
                 "Ask with a larger budget.",
             )
         blocks.append(block)
-        shown.append(_shown_part(extracts[at], text, character, taken))
+        shown.append(part)
         left = left.less(block)
-        character += taken
+        character += len(part.text)
         if character < len(text):
             break
         at, character = at + 1, 0
@@ -251,39 +251,29 @@ def _cost(record: Record) -> str:
     return f"{record.subject}: {about}{record.tokens:,} tokens in {notes}{span}"
 
 
-def _block(extract: Extract, text: str, character: int, room: PageRoom) -> tuple[str, int]:
-    """A part of an extract as printed, and how many characters it takes; no block: none fits."""
+def _block(extract: Extract, text: str, character: int, room: PageRoom) -> tuple[str, ShownExtract]:
+    """A part of an extract as printed, and the part itself; no block where none fits."""
     rest = text[character : character + max(room.tokens, 1) * _MOST_CHARACTERS]
+    nothing = ShownExtract(Source(extract.path), extract.date, "")
     if not rest:
         head = f"### {extract.path} · {extract.date or UNDATED} · empty\n"
-        return (head if room.share(head) == 1 else ""), 0
+        return (head if room.share(head) == 1 else ""), nothing
     first = extract.first_line + _line_ends(text, character)
     part = _beginning(text, character, rest, room.tokens)
     while part:
-        block = _printed(extract, first, part)
+        source = Source(extract.path, first, first + len(line_ends_kept(part)) - 1)
+        shown = ShownExtract(source, extract.date, part)
+        block = _printed(shown)
         share = room.share(block)
         if share == 1:
-            return block, len(part)
+            return block, shown
         part = _shorter(text, character, part, int(len(part) * min(share, 0.98)))
-    return "", 0
+    return "", nothing
 
 
-def _shown_part(extract: Extract, text: str, character: int, taken: int) -> ShownExtract:
-    if not taken:
-        return ShownExtract(Source(extract.path), extract.date, "")
-    first = extract.first_line + _line_ends(text, character)
-    part = text[character : character + taken]
-    return ShownExtract(_source_of(extract, first, part), extract.date, part)
-
-
-def _source_of(extract: Extract, first: int, part: str) -> Source:
-    return Source(extract.path, first, first + len(line_ends_kept(part)) - 1)
-
-
-def _printed(extract: Extract, first: int, part: str) -> str:
-    inside = "" if part.endswith(("\n", "\r")) else " · no line end behind the last line"
-    dated = extract.date or UNDATED
-    return f"### {_source_of(extract, first, part)} · {dated}{inside}\n{fenced(part)}\n"
+def _printed(shown: ShownExtract) -> str:
+    inside = "" if shown.text.endswith(("\n", "\r")) else " · no line end behind the last line"
+    return f"### {shown.source} · {shown.date or UNDATED}{inside}\n{fenced(shown.text)}\n"
 
 
 def _line_ends(text: str, character: int) -> int:
