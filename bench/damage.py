@@ -1,7 +1,7 @@
-"""What can happen to an index on disk: damage, rights taken away, a disk that is full.
+"""What can happen to an index on disk: damage, lost permissions, a full disk.
 
 `DAMAGES` and `RIGHTS` are the lists; each entry does one thing to a copy of an index folder. Not
-here: what must be answered then (`doors`, `stress_crash`).
+here: the answer that must follow (`doors`, `stress_crash`).
 """
 
 import contextlib
@@ -21,7 +21,7 @@ _chance = random.Random(1)
 
 
 def index_file(folder: Path) -> Path:
-    """The one index file below a folder."""
+    """Return the only index file below a folder."""
     return next(folder.rglob(INDEX))
 
 
@@ -111,7 +111,7 @@ RIGHTS: dict[str, Callable[[Path], object]] = {
 
 
 def make_readable(root: Path) -> None:
-    """Let everybody read a vault, and pass the temporary folders above it."""
+    """Let every user read a vault and enter the temporary folders above it."""
     for place in [root, *root.rglob("*")]:
         place.chmod(0o755 if place.is_dir() else 0o644)
     for above in root.parents:
@@ -121,7 +121,7 @@ def make_readable(root: Path) -> None:
 
 @contextlib.contextmanager
 def small_disk(place: Path, kilobytes: int) -> Iterator[bool]:
-    """A tmpfs of a size, where mounting is allowed."""
+    """Mount a tmpfs of this size, if mounting is allowed."""
     place.mkdir()
     libc = ctypes.CDLL(None, use_errno=True)
     size = f"size={kilobytes}k".encode()
@@ -134,7 +134,7 @@ def small_disk(place: Path, kilobytes: int) -> Iterator[bool]:
 
 
 def fill_up(disk: Path) -> None:
-    """Write until nothing more fits."""
+    """Write until the disk is full."""
     with contextlib.suppress(OSError), (disk / "filling").open("wb", buffering=0) as opened:
         for size in (1 << 20, 1 << 12, 1):
             with contextlib.suppress(OSError):

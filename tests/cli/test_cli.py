@@ -446,7 +446,7 @@ def test_a_brief_is_the_text_without_the_servers_head(vault: Path, open_vault: O
 
 def test_all_briefs_come_one_after_another(vault: Path) -> None:
     text = run("brief", "--all", vault=vault).stdout
-    assert re.findall(r"^# Brief: (.*)$", text, re.MULTILINE) == ["cust/lock", "cust/weir", "log"]
+    assert re.findall(r"^branch: (.*)$", text, re.MULTILINE) == ["cust/lock", "cust/weir", "log"]
 
 
 def test_the_overview_names_every_branch(vault: Path) -> None:
@@ -461,7 +461,7 @@ def test_a_brief_is_never_over_the_bytes_it_was_given(make_vault: MakeVault, mos
     result = run("brief", "lock", "--max-bytes", str(most), vault=root)
     assert result.exit_code == 0
     assert len(result.stdout_bytes) <= most
-    assert "# Brief: cust/lock" in result.stdout
+    assert "\nbranch: cust/lock\n" in result.stdout
 
 
 def test_a_smaller_budget_gives_a_smaller_brief(make_vault: MakeVault) -> None:
@@ -500,7 +500,7 @@ def test_all_briefs_are_not_written_over_one_another(vault: Path, tmp_path: Path
     result = run("brief", "--all", "--out", file, vault=vault)
     if result.exit_code == 0:
         text = file.read_text(encoding="utf-8")
-        assert [n for n in (LOCK, "cust/weir", "log") if f"# Brief: {n}\n" not in text] == []
+        assert [n for n in (LOCK, "cust/weir", "log") if f"\nbranch: {n}\n" not in text] == []
     else:
         assert result.exit_code == 2
         assert not file.exists()
