@@ -161,7 +161,7 @@ def main(words: Sequence[str] | None = None) -> None:
             asked = Asked(workspace, equal)
             ask_everything(asked, vault)
             different += asked.different
-    print("| question | asked | equal |\n|---|---|---|")
+    print("| question | asked | agree |\n|---|---|---|")
     for about, (number, right) in sorted(equal.items()):
         print(f"| {about} | {number} | {right} |")
     print("", *different, sep="\n")

@@ -145,7 +145,7 @@ def main() -> None:
     parser.add_argument("--needles", type=Path, help="fills {query}, {question}, {path}")
     parser.add_argument("--calls", type=int, default=200)
     parser.add_argument("--starts", type=int, default=5)
-    parser.add_argument("command", nargs="+", help="the server, behind --")
+    parser.add_argument("command", nargs="+", help="the server's command, after --")
     chosen = parser.parse_args()
     needles = read_needles(chosen.needles) if chosen.needles else []
     for era in ERAS if chosen.era == "both" else (chosen.era,):

@@ -168,7 +168,7 @@ def random_notes(fuzz: Fuzz, count: int, folder: Path) -> None:
             fuzz.ask("full", workspace.full, branch="cust/acme", budget=budget)
             fuzz.ask("items", workspace.items, kind="open", budget=budget)
         workspace.close()
-    print(f"{count:,} notes; the slowest {NOTES_A_VAULT} took {slowest:.2f} s to index")
+    print(f"{count:,} notes; the slowest batch of {NOTES_A_VAULT} took {slowest:.2f} s to index")
 
 
 def random_calls(fuzz: Fuzz, count: int, folder: Path) -> None:
@@ -214,8 +214,8 @@ def main() -> None:
         random_notes(fuzz, chosen.notes, Path(folder))
         random_calls(fuzz, chosen.calls, Path(folder))
     print(", ".join(f"{what} {number:,}" for what, number in sorted(fuzz.outcomes.items())))
-    print(f"longest: {fuzz.longest[0]:.2f} s of processor time: {fuzz.longest[1]}")
-    print(f"{sum(fuzz.wrong.values()):,} things wrong: {dict(fuzz.wrong)}")
+    print(f"longest: {fuzz.longest[0]:.2f} s of CPU: {fuzz.longest[1]}")
+    print(f"{sum(fuzz.wrong.values()):,} faults: {dict(fuzz.wrong)}")
     raise SystemExit(1 if fuzz.wrong else 0)
 
 

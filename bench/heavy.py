@@ -102,7 +102,7 @@ async def measure(vault: Path, index: Path, era: str, texts: dict[str, str], mos
     async with connected(command(vault, index, "serve"), era) as client:
         server = child()
         plan = await call(client, TOOL, {"branch": "acme"})
-        print(f"  as the first call of a started server: plan in {plan.milliseconds:.0f} ms")
+        print(f"  first call of a new server: plan in {plan.milliseconds:.0f} ms")
         print(f"  {plan.text.partition(chr(10))[0]}")
         await quiet(server)
         began = memory(server)
@@ -118,7 +118,9 @@ async def measure(vault: Path, index: Path, era: str, texts: dict[str, str], mos
             if pages in (1, 10, 50) or not asked:
                 marks.append(f"{memory(server)} behind {pages}")
         whole = "".join(texts.values()).startswith("".join(shown))
-        print(f"  {pages} pages, slowest {slowest:.0f} ms; joined are the notes so far: {whole}")
+        print(
+            f"  {pages} pages, slowest {slowest:.0f} ms; joined text equals the notes so far: {whole}"
+        )
         print(
             f"  VmHWM (RssAnon) in MB: {began} behind the plan, {behind_plan} behind a query,"
             f" {', '.join(marks)} pages"

@@ -225,9 +225,11 @@ def main() -> None:
     errors = run.errors + warm.errors
     print(f"{given.clients} clients, {given.seconds:.0f} s, pause {given.pause:g} s")
     print(f"calls {took.calls:,} in {run.sessions:,} sessions, errors {errors.total()}")
-    print(f"ms a call: p50 {took.p50:.0f}, p99 {took.p99:.0f}, most {took.most:.0f}")
-    print(f"server: {used / took.calls * 1e3:.1f} ms of processor a call, {used:.0f} s in all")
-    print(f"server MB, before and every tenth: {' '.join(f'{size:.0f}' for size in memory)}")
+    print(f"ms per call: p50 {took.p50:.0f}, p99 {took.p99:.0f}, longest {took.most:.0f}")
+    print(f"server: {used / took.calls * 1e3:.1f} ms of CPU per call, {used:.0f} s in total")
+    print(
+        f"server MB, before and ten times during the run: {' '.join(f'{size:.0f}' for size in memory)}"
+    )
     for kind, count in errors.most_common(5):
         print(f"  {count} x {kind}")
     sys.exit(bool(errors))

@@ -167,7 +167,7 @@ def main(words: Sequence[str] | None = None) -> None:
         "| vault | budget | branches | notes | pages | tokens | equal | over budget | ms a page |"
     )
     print("|---|---|---|---|---|---|---|---|---|", *rows, sep="\n")
-    print("\n| vault | edits inside | said | text shown | edits elsewhere | went on |")
+    print("\n| vault | edits inside | reported | text shown | edits elsewhere | went on |")
     print("|---|---|---|---|---|---|", *edits, sep="\n")
 
 

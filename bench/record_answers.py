@@ -47,7 +47,7 @@ def main() -> None:
     compare = verbs.add_parser("compare")
     compare.add_argument("before", type=Path)
     compare.add_argument("after", type=Path)
-    compare.add_argument("--show", type=int, default=5, help="differing answers printed whole")
+    compare.add_argument("--show", type=int, default=5, help="differing answers to print in full")
     chosen = parser.parse_args()
     if chosen.verb == "compare":
         sys.exit(print_differences(chosen.before, chosen.after, chosen.show))

@@ -177,7 +177,7 @@ def damage(planted: Planted, work: Path, chosen: argparse.Namespace, report: Rep
 def rights(planted: Planted, work: Path, chosen: argparse.Namespace, report: Report) -> None:
     """Ask as a user who can read the vault but cannot write the index or its folder."""
     if os.getuid() != 0:
-        print("only root can become another user: the rights are skipped")
+        print("only root can switch users: skipping permissions")
         return
     make_readable(planted.root)
     asked = Asked(planted, work / "copy")
@@ -204,7 +204,7 @@ def disk(planted: Planted, work: Path, chosen: argparse.Namespace, report: Repor
             place = work / f"disk-{size}-{door}"
             with small_disk(place, size) as mounted:
                 if not mounted:
-                    print("mounting is not allowed here: the full disk is skipped")
+                    print("mounting is not allowed: skipping the full disk")
                     return
                 asked = Asked(planted, place / "index")
                 if size == LARGE_DISK_KILOBYTES:
@@ -288,7 +288,7 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--notes", type=int, default=1_000)
     parser.add_argument("--pages", type=int, default=25, help="pages damaged, one at a time (25)")
-    parser.add_argument("--rounds", type=int, default=5, help="of what happens to a server (5)")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds with a running server (5)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--tmpfs-kilobytes", type=int, default=1_500)
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))

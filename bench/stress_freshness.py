@@ -138,7 +138,7 @@ def time_to_shown(asker: Asker, saves: int) -> None:
         late += took[-1] > LATE_SECONDS + asker.lag.lately()
         time.sleep(0.1)
     took.sort()
-    print("\n## from a save to a search for a word of several notes that shows it")
+    print("\n## from a save to a search that shows it, for a word of several notes")
     print(
         f"p50 {took[len(took) // 2] * 1e3:.0f} ms, longest {took[-1] * 1e3:.0f} ms (n={len(took)});"
         f" over 400 ms and the machine's own delay: {late}"
@@ -322,7 +322,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--racing", type=int, default=20, help="seconds of edits in a thread (20)")
     parser.add_argument("--saves", type=int, default=50)
-    parser.add_argument("--middle", type=int, default=20, help="edits within answers, a kind (20)")
+    parser.add_argument(
+        "--middle", type=int, default=20, help="edits within answers, per kind (20)"
+    )
     parser.add_argument("--quick", type=int, default=500, help="quick edits of one note (500)")
     parser.add_argument("--clock-step-ms", type=float, default=0.0)
     chosen = parser.parse_args()

@@ -386,7 +386,7 @@ def main() -> None:
             for _ in range(chosen.times):
                 ends.note(name, *end(bench))
             ends.show(name)
-    print(f"\n{wrong_bytes + ends.wrong:,} things wrong")
+    print(f"\n{wrong_bytes + ends.wrong:,} faults")
     raise SystemExit(1 if wrong_bytes + ends.wrong else 0)
 
 

@@ -246,7 +246,7 @@ def eight_at_once(chosen: argparse.Namespace, work: Path) -> int:
         f"all answered rightly after {max(waits, default=0):.1f} s;"
         f" {eight} generations: {eight / one:.1f} builders"
     )
-    print(f"processor seconds: {', '.join(f'{seconds:.1f}' for seconds in sorted(spent))}")
+    print(f"CPU seconds: {', '.join(f'{seconds:.1f}' for seconds in sorted(spent))}")
     report.show()
     return sum(report.wrong.values())
 
@@ -306,7 +306,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="stress-") as folder:
         wrong = eight_at_once(chosen, Path(folder))
         wrong += eight_at_work(chosen, Path(folder))
-    print(f"\n{wrong:,} things wrong")
+    print(f"\n{wrong:,} faults")
     raise SystemExit(1 if wrong else 0)
 
 
