@@ -75,11 +75,12 @@ def _pip(package: str, newest: tuple[int, int] = (3, 11)) -> Callable[[Path], No
 
 def _python(least: tuple[int, int]) -> str:
     """Find an interpreter that is new enough. Raises RuntimeError."""
+    named = [sys.executable, *(f"python3.{minor}" for minor in range(14, 10, -1))]
     installed = Path.home().glob(".pyenv/versions/*/bin/python")
-    for found in [sys.executable, *(f"python3.{minor}" for minor in range(14, 10, -1)), *installed]:
-        check = [str(found), "-c", f"import sys, venv; sys.exit(sys.version_info < {least})"]
+    for found in [*named, *map(str, installed)]:
+        check = [found, "-c", f"import sys, venv; sys.exit(sys.version_info < {least})"]
         if shutil.which(found) and not subprocess.run(check, capture_output=True).returncode:
-            return str(found)
+            return found
     raise RuntimeError(f"needs Python {least[0]}.{least[1]} or newer, which is not here")
 
 

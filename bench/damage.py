@@ -90,10 +90,11 @@ def _own(
         place.chmod(folder_mode if is_folder else file_mode)
 
 
-def _empty(folder: Path) -> None:
+def _empty_of_root(folder: Path) -> None:
     for file in folder.rglob("*"):
         if file.is_file():
             file.unlink()
+    _own(folder, 0)
 
 
 RIGHTS: dict[str, Callable[[Path], object]] = {
@@ -104,9 +105,9 @@ RIGHTS: dict[str, Callable[[Path], object]] = {
         lambda folder: _own(folder, NOBODY, file_owner=0, file_mode=0o644)
     ),
     "folder not writable": lambda folder: _own(folder, 0, file_mode=0o644),
-    "folder not writable, no index": lambda folder: (_empty(folder), _own(folder, 0)),
+    "folder not writable, no index": _empty_of_root,
     "folder not readable": lambda folder: _own(folder, 0, folder_mode=0o700),
-    "nothing writable, no temporary folder": lambda folder: (_empty(folder), _own(folder, 0)),
+    "nothing writable, no temporary folder": _empty_of_root,
 }
 
 

@@ -17,8 +17,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from workingset_mcp.answers.answer import MOST_BUDGET
-from workingset_mcp.answers.budget import count_tokens
+from workingset_mcp.answers.budget import MOST_BUDGET, count_tokens
 from workingset_mcp.errors import WorkingsetError
 from workingset_mcp.settings import Settings
 from workingset_mcp.workspace.facade import Workspace

@@ -71,6 +71,21 @@ def table(head: Row, rows: Sequence[Row]) -> list[str]:
 # -- targets ---------------------------------------------------------------------------------
 
 
+def _asked_in(at: Figures, era: str) -> list[tuple[str, str, Callable[[], str]]]:
+    """The targets of a server in one protocol era."""
+    return [
+        (f"search over stdio, {era}", "p50 ≤ 8 ms and p99 ≤ 25 ms above an empty tool",
+         lambda: _above(at["search"][era]["search"])),
+        (f"brief over stdio, {era}", "p50 ≤ 10 ms above an empty tool, for a branch of 50 notes",
+         lambda: _above(at["search"][era]["brief"])
+         + f"; {at['search'][era]['notes of a brief']:.0f} notes; repeated "
+         + _above(at["search"][era]["brief, repeated"])),
+        (f"process start to first answer, warm index, {era}",
+         "≤ 1.3 × an empty server built on the SDK",
+         lambda: _ratio(at["start"][era]["first answer"], "{:.0f} ms")),
+    ]  # fmt: skip
+
+
 def _asked(sizes: Mapping[int, Figures]) -> list[str]:
     at = sizes.get(LARGEST_OFTEN, {})
     rows: list[tuple[str, str, Callable[[], str]]] = [
@@ -82,17 +97,7 @@ def _asked(sizes: Mapping[int, Figures]) -> list[str]:
          lambda: _saves(at["save"]["milliseconds"])),
     ]  # fmt: skip
     for era in ("handshake", "sessionless"):
-        rows += [
-            (f"search over stdio, {era}", "p50 ≤ 8 ms and p99 ≤ 25 ms above an empty tool",
-             lambda era=era: _above(at["search"][era]["search"])),
-            (f"brief over stdio, {era}", "p50 ≤ 10 ms above an empty tool, for a branch of 50 notes",
-             lambda era=era: _above(at["search"][era]["brief"])
-             + f"; {at['search'][era]['notes of a brief']:.0f} notes; repeated "
-             + _above(at["search"][era]["brief, repeated"])),
-            (f"process start to first answer, warm index, {era}",
-             "≤ 1.3 × an empty server built on the SDK",
-             lambda era=era: _ratio(at["start"][era]["first answer"], "{:.0f} ms")),
-        ]  # fmt: skip
+        rows += _asked_in(at, era)
     rows += [
         ("all briefs of a 1,300-note vault, new process, warm index", "≤ 1.5 s",
          lambda: f"{median(sizes[SMALL]['cli']['all briefs']):.2f} s"),
@@ -156,7 +161,7 @@ def _memory(made: Figures) -> str:
 
 
 def _where(at: Figures) -> list[str]:
-    rows = []
+    rows: list[Row] = []
     if "index" in at:
         parts = {
             name: seconds for name, seconds in at["index"]["parts"].items()
@@ -190,7 +195,7 @@ def _saved(at: Figures) -> list[Row]:
 
 def _commanded(at: Figures) -> list[Row]:
     imports = at.get("cli", {}).get("imports", {})
-    rows = []
+    rows: list[Row] = []
     for name, importing in imports.items():
         whole = median(at["cli"][name])
         shares = {
@@ -247,6 +252,17 @@ def _growth(figures: Figures, sizes: Mapping[int, Figures]) -> list[str]:
 # -- other tools ----------------------------------------------------------------------------------------
 
 
+def _found(form: str, name: str) -> list[tuple[str, Callable[[Figures], str]]]:
+    """Speed and quality for one form of question."""
+    return [
+        (f"{name}: p50 / p99",
+         lambda made: f"{made[form]['p50']:.1f} / {made[form]['p99']:.1f} ms"),
+        (f"{name}: first / first ten / shown",
+         lambda made: " / ".join(f"{made[form][key]:.2f}" for key in ("first", "among", "shown"))),
+        (f"{name}: answer tokens", lambda made: f"{made[form]['tokens']:,}"),
+    ]  # fmt: skip
+
+
 def _others(peers: Mapping[str, Figures]) -> list[str]:
     ran = {name: made for name, made in peers.items() if "query" in made}
     lines = [
@@ -267,16 +283,7 @@ def _others(peers: Mapping[str, Figures]) -> list[str]:
         ("`tools/list`", lambda made: f"{made['tools tokens']:,} tokens, {made['tools']} tools"),
         ("memory, serving", lambda made: f"{made['memory']:.0f} MB"),
     ]
-    for form, name in (("query", "exact"), ("question", "question")):
-        rows += [
-            (f"{name}: p50 / p99",
-             lambda made, form=form: f"{made[form]['p50']:.1f} / {made[form]['p99']:.1f} ms"),
-            (f"{name}: first / first ten / shown",
-             lambda made, form=form: " / ".join(
-                 f"{made[form][key]:.2f}" for key in ("first", "among", "shown"))),
-            (f"{name}: answer tokens",
-             lambda made, form=form: f"{made[form]['tokens']:,}"),
-        ]  # fmt: skip
+    rows += _found("query", "exact") + _found("question", "question")
     told = [
         (what, *(_cell(figure, made) for made in ran.values()))
         for what, figure in rows

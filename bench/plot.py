@@ -20,7 +20,7 @@ COLOURS = {
     "index": "#b3261e", "refresh": "#1f6feb", "search": "#2a7d2e", "brief": "#8a4fbf",
     "memory": "#a15c00",
 }  # fmt: skip
-_CURVES = {
+_CURVES: dict[str, Callable[[Any], float]] = {
     "index": lambda made: median(made["index"]["ours"]),
     "refresh": lambda made: median(made["refresh"]["ours"]),
     "search": lambda made: median(made["search"]["handshake"]["search"]["ours"]["p50"]),

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any, cast
 
 import anyio
 from asking import LATE_SECONDS, OLD, Asker, Lag, Tally, head
@@ -212,19 +213,21 @@ def in_the_middle(
     workspace: Workspace, edit: Callable[[], None], *, every_time: bool = False
 ) -> Iterator[None]:
     """Run something after an answer is composed and before it is returned."""
-    edits, put = [edit], workspace._put
+    edits: list[Callable[[], None]] = [edit]
+    patched: Any = workspace
+    put = patched._put
 
-    def edited(*arguments: object) -> str:
-        text: str = put(*arguments)
+    def edited(*arguments: object) -> object:
+        text = put(*arguments)
         if edits:
             (edits[0] if every_time else edits.pop())()
         return text
 
-    workspace._put = edited
+    patched._put = edited
     try:
         yield
     finally:
-        del workspace._put
+        del patched._put
 
 
 def save(planted: Planted, other: Workspace, path: str, text: str) -> None:
@@ -243,17 +246,18 @@ def edited_notes(planted: Planted) -> list[str]:
 
 
 def step_clock(milliseconds: float) -> None:
-    """Make file timestamps advance in steps."""
-    step, real = int(milliseconds * 1e6), vault_module.fingerprint_of
+    """Let the stamps of files advance in steps only."""
+    step, patched = int(milliseconds * 1e6), cast("Any", vault_module)
+    real: Callable[[os.stat_result], Fingerprint] = patched.fingerprint_of
 
-    def stepped(found: object) -> Fingerprint:
+    def stepped(found: os.stat_result) -> Fingerprint:
         seen = real(found)
         return seen._replace(
             mtime_ns=seen.mtime_ns // step * step + 123_457,
             ctime_ns=seen.ctime_ns // step * step + 123_457,
         )
 
-    vault_module.fingerprint_of = stepped
+    patched.fingerprint_of = stepped
 
 
 @contextmanager

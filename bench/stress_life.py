@@ -21,6 +21,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from asking import head
 from planted import Planted
@@ -66,7 +67,7 @@ _HELLO = {
         "clientInfo": {"name": "stress", "version": "1"},
     },
 }
-ALL_TOOLS = (
+ALL_TOOLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("get_brief", {"branch": "cust/odd"}),
     ("get_brief", {}),
     ("search_notes", {"query": "fire"}),

@@ -94,8 +94,9 @@ _CODAS = ("", "", "", "n", "r", "s", "l", "t", "m", "nd", "x", "rk")
 
 
 def invented_words(chance: random.Random, count: int, known: Collection[str]) -> list[str]:
-    """Invent distinct words of four to twelve letters that belong to no language."""
-    seen, words = set(known), []
+    """Different words of four to twelve letters that no language knows."""
+    seen = set(known)
+    words: list[str] = []
     while len(words) < count:
         syllables = chance.choice((1, 2, 2, 2, 3))
         word = "".join(chance.choice(_ONSETS) + chance.choice(_VOWELS) for _ in range(syllables))
