@@ -734,7 +734,7 @@ def command(*arguments: str | Path, vault: Path) -> list[str]:
 )
 def test_a_process_ends_with_the_same_codes(vault: Path, line: Sequence[str], code: int) -> None:
     done = subprocess.run(
-        command(*line, vault=vault), capture_output=True, text=True, timeout=20, check=False,
+        command(*line, vault=vault), capture_output=True, text=True, timeout=50, check=False,
         encoding="utf-8", stdin=subprocess.DEVNULL,
     )  # fmt: skip
     here = run(*line, vault=vault)
@@ -762,7 +762,7 @@ def test_only_serve_and_demo_import_mcp(vault: Path) -> None:
         "print(json.dumps(found))\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, json.dumps(full)], capture_output=True, timeout=25, check=True,
+        [sys.executable, "-c", code, json.dumps(full)], capture_output=True, timeout=50, check=True,
         stdin=subprocess.DEVNULL,
     )  # fmt: skip
     found = json.loads(done.stdout.splitlines()[-1])
@@ -780,7 +780,7 @@ def test_output_is_utf_8_whatever_the_console_speaks(
     )
     variables = {**os.environ, "PYTHONIOENCODING": "cp1252", "PYTHONUTF8": "0"}
     done = subprocess.run(
-        command(*line, vault=root), capture_output=True, timeout=20, check=True, env=variables
+        command(*line, vault=root), capture_output=True, timeout=50, check=True, env=variables
     )
     assert "Käse für 水門 ⚓ „oben“" in done.stdout.decode("utf-8")
 
@@ -853,7 +853,7 @@ def test_the_demo_shows_every_kind_of_answer_from_a_real_client() -> None:
     """Takes 2 s: a client and a server start, and the example vault is indexed."""
     done = subprocess.run(
         [sys.executable, "-m", "workingset_mcp", "demo"],
-        capture_output=True, timeout=28, check=True, stdin=subprocess.DEVNULL,
+        capture_output=True, timeout=50, check=True, stdin=subprocess.DEVNULL,
     )  # fmt: skip
     text = done.stdout.decode("utf-8")
     assert re.findall(r"^(?:\x1b\[1m)?>>> (\w+)", text, re.MULTILINE) == [
