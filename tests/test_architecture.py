@@ -1,4 +1,4 @@
-"""The house stands: imports point down, modules stay small, the light door stays light."""
+"""The house stands: imports point down, the package does not grow unseen, a start imports little."""
 
 import ast
 import os
@@ -14,11 +14,24 @@ import workingset_mcp
 PACKAGE = Path(workingset_mcp.__file__).parent
 PROJECT = Path(__file__).parents[1]  # the package may be an installed one
 MODULES = sorted(PACKAGE.rglob("*.py"))
-MOST_LINES = 350
 
 
 def name_of(module: Path) -> str:
     return module.relative_to(PACKAGE).as_posix()
+
+
+class Record(NamedTuple):
+    """The most that was measured, and how far below it the measure may fall before it is lowered."""
+
+    most: int
+    slack: int
+
+
+MOST = {
+    "modules": Record(114, 3),
+    "lines of the largest module": Record(379, 20),
+    "lines of the package": Record(14_952, 300),
+}
 
 
 @pytest.mark.process
@@ -35,12 +48,27 @@ def test_imports_point_down_the_ladder() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("module", MODULES, ids=name_of)
-def test_a_module_is_small_and_says_what_it_holds(module: Path) -> None:
-    text = module.read_text(encoding="utf-8")
-    lines = text.count("\n")
-    assert lines <= MOST_LINES
-    assert ast.get_docstring(ast.parse(text)) or name_of(module) == "__main__.py"
+def test_the_house_does_not_grow_unseen() -> None:
+    """A record may only be lowered; raising one is a decision, made in the commit that needs it."""
+    lines = [module.read_text(encoding="utf-8").count("\n") for module in MODULES]
+    measured = {
+        "modules": len(MODULES),
+        "lines of the largest module": max(lines),
+        "lines of the package": sum(lines),
+    }
+    grown = {what: n for what, n in measured.items() if n > MOST[what].most}
+    assert not grown, f"above the record: {grown}"
+    shrunk = {what: n for what, n in measured.items() if n < MOST[what].most - MOST[what].slack}
+    assert not shrunk, f"lower the record to {shrunk}"
+
+
+def test_every_module_says_what_it_holds() -> None:
+    silent = [
+        module.relative_to(PACKAGE).as_posix()
+        for module in MODULES
+        if not ast.get_docstring(ast.parse(module.read_text(encoding="utf-8")))
+    ]
+    assert silent == ["__main__.py"]
 
 
 @pytest.mark.process

@@ -447,7 +447,7 @@ def test_a_brief_is_the_text_without_the_servers_head(vault: Path, open_vault: O
 
 def test_all_briefs_come_one_after_another(vault: Path) -> None:
     text = run("brief", "--all", vault=vault).stdout
-    assert re.findall(r"^# Brief: (.*)$", text, re.MULTILINE) == ["cust/lock", "cust/weir", "log"]
+    assert re.findall(r"^branch: (.*)$", text, re.MULTILINE) == ["cust/lock", "cust/weir", "log"]
 
 
 def test_the_overview_names_every_branch(vault: Path) -> None:
@@ -462,7 +462,7 @@ def test_a_brief_is_never_over_the_bytes_it_was_given(make_vault: MakeVault, mos
     result = run("brief", "lock", "--max-bytes", str(most), vault=root)
     assert result.exit_code == 0
     assert len(result.stdout_bytes) <= most
-    assert "# Brief: cust/lock" in result.stdout
+    assert "\nbranch: cust/lock\n" in result.stdout
 
 
 def test_a_smaller_budget_gives_a_smaller_brief(make_vault: MakeVault) -> None:
@@ -501,7 +501,7 @@ def test_all_briefs_are_not_written_over_one_another(vault: Path, tmp_path: Path
     result = run("brief", "--all", "--out", file, vault=vault)
     if result.exit_code == 0:
         text = file.read_text(encoding="utf-8")
-        assert [n for n in (LOCK, "cust/weir", "log") if f"# Brief: {n}\n" not in text] == []
+        assert [n for n in (LOCK, "cust/weir", "log") if f"\nbranch: {n}\n" not in text] == []
     else:
         assert result.exit_code == 2
         assert not file.exists()
@@ -735,7 +735,7 @@ def command(*arguments: str | Path, vault: Path) -> list[str]:
 )
 def test_a_process_ends_with_the_same_codes(vault: Path, line: Sequence[str], code: int) -> None:
     done = subprocess.run(
-        command(*line, vault=vault), capture_output=True, text=True, timeout=20, check=False,
+        command(*line, vault=vault), capture_output=True, text=True, timeout=50, check=False,
         encoding="utf-8", stdin=subprocess.DEVNULL,
     )  # fmt: skip
     here = run(*line, vault=vault)
@@ -763,7 +763,7 @@ def test_only_serve_and_demo_import_mcp(vault: Path) -> None:
         "print(json.dumps(found))\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, json.dumps(full)], capture_output=True, timeout=25, check=True,
+        [sys.executable, "-c", code, json.dumps(full)], capture_output=True, timeout=50, check=True,
         stdin=subprocess.DEVNULL,
     )  # fmt: skip
     found = json.loads(done.stdout.splitlines()[-1])
@@ -781,7 +781,7 @@ def test_output_is_utf_8_whatever_the_console_speaks(
     )
     variables = {**os.environ, "PYTHONIOENCODING": "cp1252", "PYTHONUTF8": "0"}
     done = subprocess.run(
-        command(*line, vault=root), capture_output=True, timeout=20, check=True, env=variables
+        command(*line, vault=root), capture_output=True, timeout=50, check=True, env=variables
     )
     assert "Käse für 水門 ⚓ „oben“" in done.stdout.decode("utf-8")
 
@@ -854,7 +854,7 @@ def test_the_demo_shows_every_kind_of_answer_from_a_real_client() -> None:
     """Takes 2 s: a client and a server start, and the example vault is indexed."""
     done = subprocess.run(
         [sys.executable, "-m", "workingset_mcp", "demo"],
-        capture_output=True, timeout=28, check=True, stdin=subprocess.DEVNULL,
+        capture_output=True, timeout=50, check=True, stdin=subprocess.DEVNULL,
     )  # fmt: skip
     text = done.stdout.decode("utf-8")
     assert re.findall(r"^(?:\x1b\[1m)?>>> (\w+)", text, re.MULTILINE) == [

@@ -18,7 +18,7 @@ from conftest import exact_tokens
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
-from answers.brief.test_brief_kinds import (
+from answers.brief.reading import (
     FACTS,
     ITEMS,
     LABELS,

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from inline_snapshot import external_file
 
-from answers.brief.test_brief_kinds import STATUS, read_brief
+from answers.brief.reading import STATUS, read_brief
 from workingset_mcp.answers.answer import printed
 from workingset_mcp.answers.budget import count_tokens
 from workingset_mcp.settings import load_settings
