@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from conftest import MakeVault, contents_of, contents_of_fresh
 
+from workingset_mcp.answers.answer import printed
 from workingset_mcp.index import Index
 from workingset_mcp.index.rows import Parsed
 from workingset_mcp.notes.note import parse_note, text_digest
@@ -211,14 +212,14 @@ def test_what_a_killed_build_left_unmerged_is_right_at_once_and_merged_by_the_ne
         assert unmerged(workspace.index)
         assert workspace.freshness.built.is_set()
         assert contents_of(workspace) == contents_of_fresh(root)
-        assert "n7.md" in workspace.search("word7x150").partition("\n")[2]
+        assert "n7.md" in printed(workspace.search("word7x150")).partition("\n")[2]
         (root / "new.md").write_text("walrus\n", encoding="utf-8")
-        assert "new.md" in workspace.search("walrus").partition("\n")[2]
+        assert "new.md" in printed(workspace.search("walrus")).partition("\n")[2]
         assert parts_in(workspace.index) == before + 1  # the save merged nothing
         workspace.start_building().join(20)
         assert (parts_in(workspace.index), unmerged(workspace.index)) == (1, False)
         assert contents_of(workspace) == contents_of_fresh(root)
-        assert "n7.md" in workspace.search("word7x150").partition("\n")[2]
+        assert "n7.md" in printed(workspace.search("word7x150")).partition("\n")[2]
 
 
 def test_an_answer_does_not_wait_for_words_to_be_merged(
@@ -228,7 +229,9 @@ def test_an_answer_does_not_wait_for_words_to_be_merged(
     answers: list[str] = []
 
     def ask() -> None:
-        asking = threading.Thread(target=lambda: answers.append(workspace.search("word7x150")))
+        asking = threading.Thread(
+            target=lambda: answers.append(printed(workspace.search("word7x150")))
+        )
         asking.start()
         asking.join(20)
 

@@ -3,13 +3,13 @@
 import codecs
 import re
 import sys
-import time
 
 import pytest
-from conftest import OpenVault
+from conftest import OpenVault, assert_costs_its_length, least_seconds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from workingset_mcp.answers.answer import printed
 from workingset_mcp.notes.lines import bare_line, folded, folded_lines
 from workingset_mcp.notes.note import DatedStretch, Note, Remark, RemarkKind, decode, parse_note
 from workingset_mcp.settings import Settings
@@ -573,7 +573,7 @@ def test_a_bad_note_is_indexed_and_remarked_and_leaves_the_others_alone(
         "nul.md:1",
     ]
     for word in ("good", "behind", "zebra", "giraffe", "walrus"):
-        assert word in workspace.search(word).partition("\n")[2]
+        assert word in printed(workspace.search(word)).partition("\n")[2]
 
 
 # -- hostile shapes: each is read within a second --------------------------------------------------
@@ -607,12 +607,9 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in HOSTILE.items()])
-def test_a_hostile_text_is_read_within_a_second(text: str) -> None:
-    started = time.process_time()  # of this process alone, whatever else the machine does
-    note = note_of(text)
-    seconds = time.process_time() - started
-    assert "".join(section.text for section in note.sections) == text
-    assert seconds < 1
+def test_a_hostile_text_is_read_whole_and_costs_its_length_not_its_square(text: str) -> None:
+    assert "".join(section.text for section in note_of(text).sections) == text
+    assert_costs_its_length(note_of, text)
 
 
 BLANKS = " " * 15_000
@@ -630,9 +627,7 @@ WITH_BLANKS = {
     "text", [pytest.param(text, id=name) for name, text in WITH_BLANKS.items()]
 )
 def test_a_run_of_blanks_costs_its_length_not_its_square(text: str) -> None:
-    started = time.process_time()
-    note_of(text)
-    assert time.process_time() - started < 0.3
+    assert least_seconds(lambda: note_of(text)) < 0.3  # it takes 2 ms; by its square, seconds
 
 
 # -- lines that say the same -------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from watchfiles import Change
 
+from workingset_mcp.answers.answer import printed
 from workingset_mcp.caller import asking
 from workingset_mcp.errors import BranchNotFound, IndexUnavailable
 from workingset_mcp.index.rows import Known
@@ -30,8 +31,8 @@ from workingset_mcp.sync.follower import Follower
 from workingset_mcp.sync.freshness import Freshness, State
 from workingset_mcp.vault.files import fingerprint_of
 from workingset_mcp.vault.folder import Fingerprint
+from workingset_mcp.workspace.checked import SMALL_VAULT_FILES
 from workingset_mcp.workspace.facade import Workspace
-from workingset_mcp.workspace.opened import SMALL_VAULT_FILES
 
 posix_only = pytest.mark.skipif(os.name != "posix", reason="POSIX stamps, links and modes")
 
@@ -294,13 +295,15 @@ def test_every_answer_shows_the_edit_unasked(open_vault: OpenVault, name: str) -
             answers = []
             for opened in (workspace, fresh):
                 try:
-                    answers.append(opened.brief(branch) + opened.full(branch, budget=20_000))
+                    answers.append(
+                        printed(opened.brief(branch)) + printed(opened.full(branch, budget=20_000))
+                    )
                 except BranchNotFound as error:
                     answers.append(error.message)
             assert answers[0] == answers[1]
         for query in ("walrus", "offer", "other", "pilot", "replaced", "zebra"):
-            assert workspace.search(query) == fresh.search(query)
-        assert workspace.full(budget=20_000) == fresh.full(budget=20_000)
+            assert printed(workspace.search(query)) == printed(fresh.search(query))
+        assert printed(workspace.full(budget=20_000)) == printed(fresh.full(budget=20_000))
     finally:
         fresh.close()
 
@@ -438,11 +441,11 @@ def test_a_search_of_a_large_vault_quotes_no_note_that_went_out_of_sight(
     workspace = open_vault(VAULT)
     root, freshness = workspace.vault.root, workspace.freshness
     freshness.walked_files = 10_000  # too large to be walked for each search
-    assert "zebra" in workspace.search("zebra").partition("\n")[2]
+    assert "zebra" in printed(workspace.search("zebra")).partition("\n")[2]
     OUT_OF_SIGHT[name](root)
     assert not freshness.is_current(paths=["wiki/terms.md"])
     freshness.walked_files = 10_000
-    assert "giraffe" not in workspace.search("zebra")
+    assert "giraffe" not in printed(workspace.search("zebra"))
     assert contents_of(workspace) == contents_of_fresh(root)
 
 
@@ -457,7 +460,7 @@ def test_the_first_search_of_a_large_vault_knows_what_was_saved_while_no_server_
     write(vault / "notes/new.md", "# Zebra\n\nThe zebra is a giraffe now.\n")
     again = Workspace(first.vault.root, first.settings)
     try:
-        assert "giraffe" in again.search("zebra")
+        assert "giraffe" in printed(again.search("zebra"))
     finally:
         again.close()
 
@@ -533,7 +536,7 @@ def test_after_any_edits_and_partial_refreshes_the_index_is_as_if_built_anew(see
                     case 2:
                         workspace.freshness.refresh_paths(dice.sample(PATHS, 2))
                     case 3:
-                        workspace.search(dice.choice(["alpha", "beta", "nowhere"]))
+                        printed(workspace.search(dice.choice(["alpha", "beta", "nowhere"])))
             workspace.freshness.refresh()
             assert contents_of(workspace) == contents_of_fresh(root)
         finally:
@@ -707,7 +710,7 @@ def test_what_one_server_indexed_another_one_sees_and_does_not_do_again(
     assert contents_of(other) == contents_of(one)
     assert other.freshness.refresh()
     assert other.status()["generation"] == generation
-    assert "walrus" in other.search("walrus").partition("\n")[2]
+    assert "walrus" in printed(other.search("walrus")).partition("\n")[2]
 
 
 # -- the follower, fed with change sets ------------------------------------------------------------
@@ -1113,7 +1116,7 @@ def test_while_a_file_is_read_others_ask_and_write(
             assert not freshness.is_current(paths=[CALL])
             write(root / "wiki/terms.md", "giraffe\n")
             assert freshness.refresh("wiki")  # another file than the one that is being read
-            assert "giraffe" in either.search("giraffe", branch="wiki")
+            assert "giraffe" in printed(either.search("giraffe", branch="wiki"))
             go_on.set()
 
         run_at_once(freshness.refresh, others)

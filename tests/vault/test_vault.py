@@ -11,6 +11,7 @@ from conftest import MakeVault, OpenVault, write_vault
 from hypothesis import given
 from hypothesis import strategies as st
 
+from workingset_mcp.answers.answer import printed
 from workingset_mcp.errors import NoteNotFound, PathRefused, VaultNotFound, WorkingsetError
 from workingset_mcp.settings import Settings
 from workingset_mcp.vault.files import read_up_to
@@ -578,12 +579,12 @@ def test_a_hostile_path_opens_nothing_through_the_workspace(
     answers = []
     for given_path in HOSTILE:
         with pytest.raises(WorkingsetError) as raised:
-            answers.append(workspace.open(given_path))
+            answers.append(printed(workspace.open(given_path)))
         assert str(house.parent) not in str(raised.value)
         assert NEIGHBOUR not in str(raised.value)
     assert answers == []
-    assert NEIGHBOUR not in workspace.full(budget=20_000)
-    assert "inside" in workspace.open("a.md")
+    assert NEIGHBOUR not in printed(workspace.full(budget=20_000))
+    assert "inside" in printed(workspace.open("a.md"))
 
 
 PIECES = st.sampled_from(

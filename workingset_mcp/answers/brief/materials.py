@@ -8,6 +8,7 @@ from datetime import date
 from functools import cached_property
 from typing import NamedTuple
 
+from workingset_mcp.answers.answer import Source
 from workingset_mcp.index.rows import ItemRow, NoteRow, StatusRow
 from workingset_mcp.notes.lines import Item
 from workingset_mcp.notes.outline import Outline
@@ -45,15 +46,15 @@ class OpenItem:
     """An open box, once, with everywhere it stands and where it is marked done."""
 
     item: Item
-    sources: tuple[str, ...]
-    done_in: tuple[str, ...]
+    sources: tuple[Source, ...]
+    done_in: tuple[Source, ...]
 
 
 class Sourced(NamedTuple):
     """A line of a note with its sources."""
 
     text: str
-    sources: tuple[str, ...]
+    sources: tuple[Source, ...]
 
 
 class StandingLine(NamedTuple):

@@ -5,13 +5,12 @@ stands before or between them carries the note's own date, or none. Not here: a 
 """
 
 import hashlib
-import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
+from workingset_mcp.answers.answer import Call
 from workingset_mcp.answers.budget import count_tokens, estimate_tokens
 from workingset_mcp.answers.full.matching import sections_with
 from workingset_mcp.answers.full.pages import UNDATED, Extract, first_day
@@ -24,7 +23,6 @@ from workingset_mcp.notes.note import DatedStretch
 
 MOST_COUNTED_CHARACTERS = 2_000_000  # more than this is estimated at first, and said so
 _OWN_DATE = ("front matter", "name", "folder", "year")
-_BREAKS = re.compile("[\x7f-\x9f\u2028\u2029]")
 
 
 class Dated(Protocol):
@@ -55,13 +53,13 @@ class Window:
         """Whether dates narrow it."""
         return bool(self.since or self.until)
 
-    def call(self) -> str:
-        """The arguments as they stand in a call, quoted: one line, whatever is in them."""
+    def call(self) -> Call:
+        """The call that asks for it."""
         named = {
             "branch": self.branch or "", "query": self.query,
             "since": self.since, "until": self.until, "as_of": self.as_of,
         }  # fmt: skip
-        return ", ".join(f"{name}={quoted(value)}" for name, value in named.items() if value)
+        return Call("query_full_context", {name: value for name, value in named.items() if value})
 
     def holds(self, date: str) -> bool:
         """Whether a date lies in the window; undated only where nothing or `undated` was asked.
@@ -101,12 +99,6 @@ class Meter:
         stop_if_gone()
         self._characters += len(text)
         return count_tokens(text) if self.exact else estimate_tokens(text)
-
-
-def quoted(value: str) -> str:
-    """A value between quotes, escaped so that it stands on one line and reads back the same."""
-    text = json.dumps(value.encode("utf-8", "replace").decode("utf-8"), ensure_ascii=False)
-    return _BREAKS.sub(lambda matched: f"\\u{ord(matched[0]):04x}", text)
 
 
 def stretches_of(note: Dated) -> list[DatedStretch]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from workingset_mcp.cli.commands.shared import opened, vault_options
+from workingset_mcp.cli.commands.shared import opened_workspace, vault_options
 from workingset_mcp.settings import settings_home
 from workingset_mcp.vault.folder import Vault
 
@@ -38,7 +38,9 @@ def serve(
     if vault is None and here in (Path.home().resolve(), Path(here.anchor)):
         raise click.UsageError("Give the folder of notes: --vault PATH (not a whole home folder).")
     gc.disable()  # what is loaded now stays: looking through it for cycles takes 30 ms
-    with opened(vault, index_dir, build=False, max_answer_bytes=max_answer_bytes) as workspace:
+    with opened_workspace(
+        vault, index_dir, build=False, max_answer_bytes=max_answer_bytes
+    ) as workspace:
         from pydantic import BaseModel  # no other command pays for it
 
         # The SDK has hundreds of kinds of messages: each is made ready when it first comes. 50 ms
