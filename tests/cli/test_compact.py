@@ -21,6 +21,7 @@ from conftest import MakeVault, OpenVault
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from workingset_mcp.answers.answer import printed
 from workingset_mcp.answers.budget import count_tokens
 from workingset_mcp.cli import compact as compacting
 from workingset_mcp.cli.compact import (
@@ -379,9 +380,9 @@ def test_a_branch_says_the_same_after_its_note_was_compacted(
     lock: Files, open_vault: OpenVault
 ) -> None:
     workspace = open_vault(lock.note.parents[2])
-    before = workspace.brief("cust/lock")
+    before = printed(workspace.brief("cust/lock"))
     compact(lock.note, "--apply")
-    after = workspace.brief("cust/lock")
+    after = printed(workspace.brief("cust/lock"))
     for brief in (before, after):
         assert "_Source: [cust/lock/index.md:5]_" in brief
         assert "Of 2026-06-12." in brief

@@ -304,7 +304,7 @@ async def test_the_brief_of_the_root_has_an_address_that_no_client_shortens(clie
     [expanded] = (await client.read_resource(f"{root}.")).contents
     assert isinstance(listed, TextResourceContents)
     assert isinstance(expanded, TextResourceContents)
-    assert "# Brief: .\n" in listed.text
+    assert "\nbranch: .\n" in listed.text
     assert listed.text == expanded.text
 
 

@@ -57,7 +57,7 @@ def add_resources(server: Server, workspace: Workspace) -> None:
     )  # fmt: skip
     def brief(branch: str) -> str:
         try:
-            return workspace.named_brief(branch or ROOT)
+            return workspace.brief(workspace.branch_named(branch or ROOT)).body
         except WorkingsetError as error:
             raise ResourceNotFoundError(str(error)) from error
 

@@ -55,7 +55,7 @@ def build_server(workspace: Workspace, *, follow: bool = True) -> MCPServer[Work
                 yield workspace
             finally:
                 workspace.freshness.listeners.remove(changed)
-                workspace.freshness.stopping.set()
+                workspace.freshness.stop()
                 group.cancel_scope.cancel()
 
     def workspace_of(ctx: Context[Any]) -> Workspace:

@@ -8,9 +8,11 @@ from datetime import date
 from functools import cached_property
 from typing import NamedTuple
 
+from workingset_mcp.answers.answer import Source
 from workingset_mcp.index.rows import ItemRow, NoteRow, StatusRow
 from workingset_mcp.notes.lines import Item
 from workingset_mcp.notes.outline import Outline
+from workingset_mcp.vault.folder import LeftOut
 
 Lines = Callable[[NoteRow, int, int], list[str]]
 StandingRow = tuple[int, int, str, str]  # of an undated note: its id, line, kind, text
@@ -36,7 +38,7 @@ class Branch:
     digests: Callable[[], bytes]  # of the lines of its notes, one a note
     override: tuple[str, str] | None = None  # path, text
     override_max_bytes: int = 9_000
-    left_out: Sequence[tuple[str, str]] = ()
+    left_out: Sequence[LeftOut] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +46,15 @@ class OpenItem:
     """An open box, once, with everywhere it stands and where it is marked done."""
 
     item: Item
-    sources: tuple[str, ...]
-    done_in: tuple[str, ...]
+    sources: tuple[Source, ...]
+    done_in: tuple[Source, ...]
 
 
 class Sourced(NamedTuple):
     """A line of a note with its sources."""
 
     text: str
-    sources: tuple[str, ...]
+    sources: tuple[Source, ...]
 
 
 class StandingLine(NamedTuple):

@@ -17,8 +17,6 @@ from workingset_mcp.notes.note import OVERRIDE_NAME
 from workingset_mcp.settings import Settings
 from workingset_mcp.vault.folder import LeftOut
 
-_WARNED_REASONS = ("conflict copy", "name is not", "folder cannot", "over ")
-
 _STANDING = (
     "SELECT i.note_id, i.line, i.kind, i.text FROM note n JOIN item i ON i.note_id = n.id"
     " WHERE n.branch = ? AND n.date = '' AND i.kind IN (?, ?, ?, ?)"
@@ -57,9 +55,7 @@ def branch_view(
         digests=lambda: snapshot.line_digests(name),
         override=_override(snapshot, notes, name),
         override_max_bytes=opened.settings.override_max_bytes,
-        left_out=[
-            (left.path, left.reason) for left in left_out if left.reason.startswith(_WARNED_REASONS)
-        ],
+        left_out=[left for left in left_out if left.reason.is_warned_of],
     )
 
 

@@ -28,7 +28,7 @@ from workingset_mcp.index import Index, Snapshot
 from workingset_mcp.index.rows import NoteRow
 from workingset_mcp.notes.dates import last_day
 from workingset_mcp.notes.markdown import line_ends_kept
-from workingset_mcp.notes.note import Unit
+from workingset_mcp.notes.note import DatedStretch
 from workingset_mcp.vault.folder import Vault
 from workingset_mcp.vault.git import files_at
 from workingset_mcp.vault.ignoring import printable
@@ -128,7 +128,10 @@ def _record_by_dates(snapshot: Snapshot, window: Window, subject: str, reason: s
             extract
             for note in notes
             for extract in line_extracts(
-                snapshot, note, [Unit(d, a, b) for a, b, d in spans.get(note.path, ())], meter
+                snapshot,
+                note,
+                [DatedStretch(d, a, b) for a, b, d in spans.get(note.path, ())],
+                meter,
             )
         ]
     extracts = [extract for extract in extracts if window.holds(extract.date)]

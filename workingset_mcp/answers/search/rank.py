@@ -91,7 +91,7 @@ def rank(query: Query, snapshot: Snapshot, stemmer: Stemmer, limits: Filter) -> 
     return Ranking(tuple(ranked), tuple(weighed), absent, _is_weak(ranked, weighed), len(of_note))
 
 
-def bent(ranking: Ranking, branch: str | None, top: int | None) -> Ranking:
+def boost_and_cut(ranking: Ranking, branch: str | None, top: int | None) -> Ranking:
     """The ranking with sections of `branch` weighed 1.5 times, cut to the best `top`."""
     ranked = list(ranking.ranked)
     if branch is not None:

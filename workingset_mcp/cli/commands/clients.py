@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from workingset_mcp.cli.commands.shared import opened, vault_options
+from workingset_mcp.cli.commands.shared import opened_workspace, vault_options
 from workingset_mcp.server import sdk
 from workingset_mcp.settings import settings_home
 from workingset_mcp.vault.folder import Vault
@@ -37,7 +37,9 @@ def serve(
     here = settings_home(Path.cwd()).resolve()
     if vault is None and here in (Path.home().resolve(), Path(here.anchor)):
         raise click.UsageError("Give the folder of notes: --vault PATH (not a whole home folder).")
-    with opened(vault, index_dir, build=False, max_answer_bytes=max_answer_bytes) as workspace:
+    with opened_workspace(
+        vault, index_dir, build=False, max_answer_bytes=max_answer_bytes
+    ) as workspace:
         sdk.defer_models()
         if address:
             from workingset_mcp.server.http import read_token, serve_http  # imports mcp

@@ -35,12 +35,13 @@ from workingset_mcp.index.sqlite.writing import (
     drop_all,
     give_pages_back,
     insert_notes,
+    known_among,
     mark_complete,
     mark_merged,
     merge_some,
     meta,
     next_generation,
-    states_of,
+    renew_stamp,
 )
 
 MOST_MEMORY_BYTES = 256_000_000  # of an index that is carried on in memory
@@ -122,25 +123,29 @@ class Index:
 
     def apply(
         self, added: Sequence[Parsed], removed: Iterable[str] = (),
-        touched: Iterable[tuple[str, Known]] = (),
+        touched: Iterable[tuple[str, Known]] = (), *, before: Mapping[str, Known] | None = None,
     ) -> int:  # fmt: skip
         """Write notes, drop others, renew fingerprints of `touched` ones, in one transaction.
 
-        Idempotent: what another process already wrote is skipped. Returns the generation.
+        Idempotent: what another process already wrote is skipped. `before`: what the index had of
+        these files when they were read; a file that another process has changed here since is left
+        alone, or an older reading could replace a newer one. Returns the generation.
         """
         gone, stamps = list(removed), list(touched)
 
         def work() -> int:
+            paths = [*gone, *(path for path, _ in stamps), *(p.note.path for p in added)]
+            there = known_among(self._writer, paths)
+            as_read = there if before is None else before
+            ours = {path for path in paths if there.get(path) == as_read.get(path)}
             for path in gone:
-                delete_note(self._writer, path)
+                if path in ours and path in there:
+                    delete_note(self._writer, path)
+                    del there[path]
             for path, known in stamps:
-                self._writer.execute(
-                    "UPDATE note SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ?, read_ns = ?"
-                    " WHERE path = ? AND digest = ?",
-                    (*known.fingerprint, known.read_ns, path, known.digest),
-                )
-            there = states_of(self._writer, [parsed.note.path for parsed in added])
-            fresh = [p for p in added if there.get(p.note.path) != [*p.fingerprint, p.digest]]
+                if path in ours:
+                    renew_stamp(self._writer, path, known)
+            fresh = [p for p in added if p.note.path in ours and not _holds(there, p)]
             for parsed in fresh:
                 if parsed.note.path in there:
                     delete_note(self._writer, parsed.note.path)
@@ -339,3 +344,9 @@ class Index:
         """Raise IndexDamaged when another file, or none, stands where ours was opened."""
         if self.file is not None and identity(self.file) != self._identity:
             raise IndexDamaged("The index file is gone.", epoch=self._epoch)
+
+
+def _holds(there: Mapping[str, Known], parsed: Parsed) -> bool:
+    """Whether this very reading of a file is among what is there."""
+    known = there.get(parsed.note.path)
+    return bool(known and known.fingerprint == parsed.fingerprint and known.digest == parsed.digest)

@@ -18,7 +18,7 @@ UNUSED_DAYS = 60
 FILE_NAME = "index.sqlite3"
 BUILD_TURN_NAME = "build-turn.sqlite3"
 SCHEMA = files("workingset_mcp.index.sqlite").joinpath("schema.sql").read_text(encoding="utf-8")
-_CODE = "4"  # raise when what goes into the tables changes within one release and one schema
+_CODE = "5"  # raise when what goes into the tables changes within one release and one schema
 SCHEMA_VERSION = hashlib.sha256(
     f"{SCHEMA}{__version__}{_CODE}{unicodedata.unidata_version}".encode()
 ).hexdigest()[:12]

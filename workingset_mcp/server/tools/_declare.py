@@ -18,7 +18,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import ToolAnnotations
 
-from workingset_mcp.answers.answer import Limits
+from workingset_mcp.answers.answer import Answer, Limits, printed
 from workingset_mcp.caller import asking
 from workingset_mcp.errors import WorkingsetError
 from workingset_mcp.server import sdk
@@ -43,11 +43,11 @@ class Declared:
     name: str
     title: str
     description: str
-    run: Callable[..., str]  # (workspace, limits, **arguments)
+    run: Callable[..., Answer[object]]  # (workspace, limits, **arguments)
     meta: dict[str, Any]
 
 
-def declare(run: Callable[..., str], *, title: str, **meta: Any) -> Declared:
+def declare(run: Callable[..., Answer[object]], *, title: str, **meta: Any) -> Declared:
     """Declare a tool: its name is the function's, its description the docstring."""
     return Declared(run.__name__, title, inspect.cleandoc(run.__doc__ or ""), run, meta)
 
@@ -61,7 +61,7 @@ def bound(declared: Declared, workspace_of: Callable[[Context[Any]], Workspace])
         def answer() -> str:
             try:
                 with asking(check_cancelled):
-                    return declared.run(workspace, limits_of(ctx, workspace), **arguments)
+                    return printed(declared.run(workspace, limits_of(ctx, workspace), **arguments))
             except WorkingsetError as error:
                 raise ToolError(str(error)) from error
 
