@@ -1,14 +1,15 @@
-"""Kill `compact` at random moments: no byte is lost, and a rerun ends what was begun.
+"""Kill `compact` at random moments: no byte is lost, and a rerun finishes the job.
 
     python bench/stress_compact.py [--kills 400] [--seed 1]
 
-Every fourth kill hits the whole command, the others a process that only writes the two files (the
-command spends most of its time before that). Notes end their lines in every way, with a byte order
-mark and without a last line end. Exit 1 when a byte is missing.
+Every fourth kill hits the whole command; the others hit a process that only writes the two files, because
+the command spends most of its time before that. Notes use every kind of line end, with a byte order mark
+or without a final line end. Exits with 1 if a byte is missing.
 """
 
 import argparse
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -18,10 +19,11 @@ from collections.abc import Callable
 from multiprocessing import get_context
 from pathlib import Path
 
-from workingset_mcp.cli.compact import apply_compaction, archive_of, plan_compaction, restored
+from workingset_mcp.cli.compact import apply_compaction, archive_of, parts_of, plan_compaction
 from workingset_mcp.settings import Settings
 
 BLOCKS = 1_500
+POINTER = re.compile(rb"_Older status: \[index\.archive\.md\]\(.+?\), part (\d+)_(?:\r\n|\n)")
 NOTES = {
     "LF": ("\n", b"", True),
     "CRLF": ("\r\n", b"", True),
@@ -44,7 +46,7 @@ def note_of(kind: str) -> bytes:
 
 
 def killed(note: Path, whole: bool, seconds: float | None) -> float:
-    """Compact in a process of its own, killed after so many seconds; how long it lived."""
+    """Compact in a child process and kill it after this many seconds; return how long it lived."""
     if whole:
         command = [sys.executable, "-m", "workingset_mcp", "compact", str(note), "--apply"]
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
@@ -64,10 +66,11 @@ def killed(note: Path, whole: bool, seconds: float | None) -> float:
 
 
 def state_of(note: Path, before: bytes) -> str:
-    """Which files a kill left, and whether they hold the note; else what is wrong."""
+    """Which files a kill left and whether together they contain the note, else what is wrong."""
     archive = archive_of(note)
     rest, moved = note.read_bytes(), archive.read_bytes() if archive.exists() else b""
-    if restored(rest, moved, archive.name) != before:
+    parts = parts_of(moved)
+    if POINTER.sub(lambda found: parts.get(int(found[1]), found[0]), rest) != before:
         return "LOST"
     if rest != before:
         return "both written"

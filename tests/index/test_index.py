@@ -29,6 +29,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 import workingset_mcp
+from workingset_mcp.answers.answer import printed
 from workingset_mcp.errors import IndexDamaged, IndexUnavailable
 from workingset_mcp.index import View, index_folder
 from workingset_mcp.index.query import Expr, Prefix, Scope, Term
@@ -426,9 +427,9 @@ VAULT = "".join(
 
 def answers(workspace: Workspace) -> list[str]:
     return [
-        workspace.search("word3x7"),
-        workspace.brief("cust/acme"),
-        workspace.full("cust/acme", budget=20_000),
+        printed(workspace.search("word3x7")),
+        printed(workspace.brief("cust/acme")),
+        printed(workspace.full("cust/acme", budget=20_000)),
     ]
 
 
@@ -520,8 +521,8 @@ def test_one_that_still_holds_a_damaged_index_can_go_on(open_vault: OpenVault) -
     other.write_bytes(b"rubbish" * 1_000)
     other.replace(file)
     newcomer = open_vault(holder.vault.root)
-    assert "alpha" in newcomer.search("alpha").partition("\n")[2]
-    assert "alpha" in holder.search("alpha").partition("\n")[2]
+    assert "alpha" in printed(newcomer.search("alpha")).partition("\n")[2]
+    assert "alpha" in printed(holder.search("alpha")).partition("\n")[2]
 
 
 @posix_only
@@ -529,7 +530,7 @@ def test_every_file_is_for_its_owner_alone(open_vault: OpenVault) -> None:
     before = os.umask(0o022)
     try:
         workspace = open_vault("=== a.md\nalpha\n")
-        workspace.search("alpha")
+        printed(workspace.search("alpha"))
         file = engine_of(workspace).file
         assert file is not None
         modes = {part.name: stat.S_IMODE(part.stat().st_mode) for part in file.parent.iterdir()}
@@ -546,7 +547,7 @@ def test_where_nothing_can_be_written_a_temporary_index_takes_over(
     (tmp_path / "taken").write_text("a file, no folder", encoding="utf-8")
     workspace = open_vault("=== a.md\nalpha\n", index_dir=str(tmp_path / "taken"))
     assert workspace.index.place == workspace.status()["index_place"] == "temporary"
-    assert "alpha" in workspace.search("alpha").partition("\n")[2]
+    assert "alpha" in printed(workspace.search("alpha")).partition("\n")[2]
     file = engine_of(workspace).file
     assert file is not None
     assert file.exists()
@@ -561,7 +562,7 @@ def test_where_not_even_a_temporary_folder_can_be_made_memory_takes_over(
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
     workspace = open_vault("=== a.md\nalpha\n", index_dir=str(tmp_path / "taken"))
     assert workspace.index.place == "memory"
-    assert "alpha" in workspace.search("alpha").partition("\n")[2]
+    assert "alpha" in printed(workspace.search("alpha")).partition("\n")[2]
 
 
 def test_an_index_lies_in_the_cache_never_in_the_vault(
@@ -573,7 +574,7 @@ def test_an_index_lies_in_the_cache_never_in_the_vault(
     workspace = Workspace(root, Settings())
     try:
         workspace.build()
-        workspace.search("alpha")
+        printed(workspace.search("alpha"))
         file = engine_of(workspace).file
         assert file is not None
         assert not file.is_relative_to(root)
@@ -642,7 +643,7 @@ def test_an_index_that_nobody_opened_for_long_is_removed(tmp_path: Path) -> None
 def answer_after_edit(workspace: Workspace, word: str) -> str:
     """What a search says of a word that was saved a moment ago."""
     (workspace.vault.root / "new.md").write_text(f"# New\n\n{word}\n", encoding="utf-8")
-    return workspace.search(word).partition("\n")[2]
+    return printed(workspace.search(word)).partition("\n")[2]
 
 
 LOST: dict[str, Callable[[Path], object]] = {
@@ -793,7 +794,7 @@ def test_an_index_that_takes_no_more_writes_goes_on_in_memory(
     NO_WRITES[name](engine_of(workspace))
     large = "".join(f"walrus {number}\n\n" for number in range(20_000))
     (workspace.vault.root / "large.md").write_text(large, encoding="utf-8")
-    assert "large.md" in workspace.search("walrus").partition("\n")[2]
+    assert "large.md" in printed(workspace.search("walrus")).partition("\n")[2]
     assert workspace.status()["index_place"] == "memory"
     assert "kept in memory" in workspace.index.notice
     (workspace.vault.root / "large.md").unlink()
@@ -817,7 +818,7 @@ def test_one_too_large_for_memory_is_said_to_fail(
     else:
         with pytest.raises(IndexUnavailable, match=r"^The index cannot be kept: .+\. Free some"):
             workspace.freshness.refresh()
-    assert "word3x7" in workspace.search("word3x7", branch="cust/acme").partition("\n")[2]
+    assert "word3x7" in printed(workspace.search("word3x7", branch="cust/acme")).partition("\n")[2]
     engine_of(workspace)._writer.execute("PRAGMA query_only = OFF")
     assert workspace.freshness.refresh()
     assert str(workspace.freshness.state) == "index current"

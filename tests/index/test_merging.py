@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from conftest import MakeVault, contents_of, contents_of_fresh, engine_of
 
+from workingset_mcp.answers.answer import printed
 from workingset_mcp.index.query import Term
 from workingset_mcp.index.rows import Parsed
 from workingset_mcp.index.sqlite.engine import SqliteEngine
@@ -155,7 +156,7 @@ def test_closing_does_not_wait_for_a_long_statement(tmp_path: Path) -> None:
     index._writer.create_function("tell", 0, entered.set)
 
     def merge() -> None:
-        with index.write_lock, pytest.raises(sqlite3.OperationalError, match="interrupted"):
+        with index._write_lock, pytest.raises(sqlite3.OperationalError, match="interrupted"):
             index._writer.execute(
                 "WITH RECURSIVE n(x) AS (SELECT tell() UNION ALL SELECT 1 FROM n) SELECT count(*) FROM n"
             )
@@ -172,7 +173,7 @@ def test_closing_does_not_wait_for_a_long_statement(tmp_path: Path) -> None:
 BUILD_UNTIL_KILLED = """
 import os, signal, sys
 from pathlib import Path
-from workingset_mcp.sync import freshness
+from workingset_mcp.sync import applying
 from workingset_mcp.index.sqlite import engine, writing
 from workingset_mcp.settings import Settings
 from workingset_mcp.workspace.facade import Workspace
@@ -186,7 +187,7 @@ def merge_until_killed(writer, *, first):
 
 root, folder, steps = sys.argv[1], sys.argv[2], int(sys.argv[3])
 merge_some, engine.merge_some = engine.merge_some, merge_until_killed
-freshness.BATCH_NOTES = writing._MERGE_PAGES = 1
+applying.BATCH_NOTES = writing._MERGE_PAGES = 1
 Workspace(Path(root), Settings(index_dir=folder)).build()
 """
 
@@ -212,24 +213,26 @@ def test_what_a_killed_build_left_unmerged_is_right_at_once_and_merged_by_the_ne
         assert unmerged(workspace.index)
         assert workspace.freshness.built.is_set()
         assert contents_of(workspace) == contents_of_fresh(root)
-        assert "n7.md" in workspace.search("word7x150").partition("\n")[2]
+        assert "n7.md" in printed(workspace.search("word7x150")).partition("\n")[2]
         (root / "new.md").write_text("walrus\n", encoding="utf-8")
-        assert "new.md" in workspace.search("walrus").partition("\n")[2]
+        assert "new.md" in printed(workspace.search("walrus")).partition("\n")[2]
         assert parts_in(workspace.index) == before + 1  # the save merged nothing
         workspace.start_building().join(20)
         assert (parts_in(workspace.index), unmerged(workspace.index)) == (1, False)
         assert contents_of(workspace) == contents_of_fresh(root)
-        assert "n7.md" in workspace.search("word7x150").partition("\n")[2]
+        assert "n7.md" in printed(workspace.search("word7x150")).partition("\n")[2]
 
 
 def test_an_answer_does_not_wait_for_words_to_be_merged(
     make_vault: MakeVault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_steps: SmallSteps
 ) -> None:
-    monkeypatch.setattr("workingset_mcp.sync.freshness.BATCH_NOTES", 1)
+    monkeypatch.setattr("workingset_mcp.sync.applying.BATCH_NOTES", 1)
     answers: list[str] = []
 
     def ask() -> None:
-        asking = threading.Thread(target=lambda: answers.append(workspace.search("word7x150")))
+        asking = threading.Thread(
+            target=lambda: answers.append(printed(workspace.search("word7x150")))
+        )
         asking.start()
         asking.join(20)
 
@@ -245,7 +248,7 @@ def test_an_answer_does_not_wait_for_words_to_be_merged(
 def test_when_another_was_ended_before_its_words_were_merged_they_are_merged_here(
     make_vault: MakeVault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("workingset_mcp.sync.freshness.BATCH_NOTES", 1)
+    monkeypatch.setattr("workingset_mcp.sync.applying.BATCH_NOTES", 1)
     monkeypatch.setattr("workingset_mcp.workspace.opened._LOOK_SECONDS", 0.01)
     settings = Settings(index_dir=str(tmp_path))
     with (
@@ -277,7 +280,7 @@ def test_an_index_that_cannot_be_merged_is_built_anew(
     make_vault: MakeVault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings, vault = Settings(index_dir=str(tmp_path)), make_vault(VAULT)
-    monkeypatch.setattr("workingset_mcp.sync.freshness.BATCH_NOTES", 4)
+    monkeypatch.setattr("workingset_mcp.sync.applying.BATCH_NOTES", 4)
     monkeypatch.setattr("workingset_mcp.workspace.opened._LOOK_SECONDS", 0.01)
     with closing(Workspace(vault, settings)) as workspace:
         workspace.freshness.refresh()

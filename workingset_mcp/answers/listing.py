@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from heapq import nsmallest
 from typing import Literal, NamedTuple, get_args
 
-from workingset_mcp.answers.answer import Draft, counted, marked_line
+from workingset_mcp.answers.answer import Answer, Source, counted, marked_line
 from workingset_mcp.answers.budget import count_tokens, take_lines
 from workingset_mcp.errors import ArgumentError
 from workingset_mcp.index import Scope, View
@@ -30,9 +30,9 @@ ListedKind = Literal[
     "open", "in_progress", "done", "cancelled", "decision", "owner", "due", "blocker", "action",
     "fact", "status", "note", "remark",
 ]  # fmt: skip
-Group = Literal["branch", "folder", "owner", "kind", "year", "month", "path"]
+GroupBy = Literal["branch", "folder", "owner", "kind", "year", "month", "path"]
 KINDS: tuple[str, ...] = get_args(ListedKind)
-GROUPS: tuple[str, ...] = get_args(Group)
+GROUPS: tuple[str, ...] = get_args(GroupBy)
 _STATES = {
     "open": OPEN_STATES,
     "in_progress": ("/",),
@@ -41,6 +41,15 @@ _STATES = {
 }
 _MOST_GROUPS = 40
 _FOLDED_AT_ONCE = 1_000  # lines
+
+
+class Listing(NamedTuple):
+    """What was counted: the total, the undated left out by dates, the items shown, every group."""
+
+    total: int
+    undated: int
+    items: tuple[ListedRow, ...]
+    groups: tuple[tuple[str, int], ...]
 
 
 class ListRequest(NamedTuple):
@@ -75,13 +84,13 @@ def checked(asked: ListRequest) -> ListRequest:
     return asked._replace(kind=kind, group_by=group)
 
 
-def list_draft(
+def compose_list(
     snapshot: View,
     asked: ListRequest,
     left_out: Iterable[LeftOut],
     branch_of: Callable[[str], str],
     room: int,
-) -> Draft:
+) -> Answer[Listing]:
     """The answer: the total, the groups (largest first), then the items that fit."""
     undated = 0
     everything = _listed(snapshot, asked, left_out, branch_of)
@@ -94,9 +103,14 @@ def list_draft(
     if undated:
         have = counted(undated, "more has", "more have")
         head = f"{have} no date and cannot be placed between dates\n"
-    groups = _group_lines(found, asked.group_by, max(room // 2, 60)) if asked.group_by else ""
+    counts = _group_counts(found, asked.group_by) if asked.group_by else []
+    groups = ""
+    if asked.group_by:
+        kind = found[0].kind if found else "count"
+        groups = _group_lines(counts, asked.group_by, kind, max(room // 2, 60))
     if not found:
-        return Draft(subject, head + _nothing(asked), found=False)
+        listing = Listing(0, undated, (), tuple(counts))
+        return Answer(subject, head + _nothing(asked), listing, found=False)
     first = nsmallest(max(room, 1), found, key=_order)  # each takes a token at least
     lines = [f"{_shown(one)}\n" for one in first]
     left = room - count_tokens(head + groups) - 40
@@ -107,7 +121,9 @@ def list_draft(
             f"{len(found) - kept:,} more not shown:"
             " raise budget, or narrow by branch, owner, text, since\n"
         )
-    return Draft(subject, body, sources=tuple(dict.fromkeys(one.path for one in first[:kept])))
+    shown = tuple(first[:kept])
+    listing = Listing(len(found), undated, shown, tuple(counts))
+    return Answer(subject, body, listing, sources=tuple(_source_of(one) for one in shown))
 
 
 def _listed(
@@ -138,10 +154,7 @@ def _remarks(
         for remark in note.remarks
     ]
     for path, reason in left_out:
-        if reason not in ("hidden", "ignored", "left out by default") and branch in (
-            None,
-            branch_of(path),
-        ):
+        if not reason.is_intended and branch in (None, branch_of(path)):
             found.append(ListedRow(branch_of(path), path, 0, "", "remark", f"left out: {reason}"))
     return found
 
@@ -210,14 +223,17 @@ def _where(asked: ListRequest, found: Sequence[ListedRow]) -> str:
     return ", ".join(parts)
 
 
-def _group_lines(found: Sequence[ListedRow], group_by: str, room: int) -> str:
-    """A table of groups, largest first; an item of two owners counts for both."""
+def _group_counts(found: Sequence[ListedRow], group_by: str) -> list[tuple[str, int]]:
+    """Groups with their counts, largest first; an item of two owners counts for both."""
     if group_by == "owner":
         counts = _people(Counter(name for one in found for name in _owners_of(one)))
     else:
         counts = Counter(map(_GROUP_OF[group_by], found))
-    ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
-    kind = found[0].kind if found else "count"
+    return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+
+
+def _group_lines(ordered: Sequence[tuple[str, int]], group_by: str, kind: str, room: int) -> str:
+    """The largest groups as a table."""
     lines = [f"| {group_by} | {kind} |\n", "|---|---|\n"]
     lines += [f"| {name.replace('|', '/')} | {count} |\n" for name, count in ordered[:_MOST_GROUPS]]
     kept = take_lines(lines, room)
@@ -252,11 +268,14 @@ _GROUP_OF: Mapping[str, Callable[[ListedRow], str]] = {
 }
 
 
+def _source_of(one: ListedRow) -> Source:
+    return Source(one.path, one.line)
+
+
 def _shown(one: ListedRow) -> str:
-    source = f"{one.path}:{one.line}" if one.line else one.path
     box = f"[{one.mark}] " if one.mark else ""
     date = f"{one.date} " if one.kind in ("note", "status") and one.date else ""
-    return f"- {box}{date}{marked_line(one.text, source)}"
+    return f"- {box}{date}{marked_line(one.text, _source_of(one))}"
 
 
 def _nothing(asked: ListRequest) -> str:

@@ -249,8 +249,6 @@ class Engine(Protocol):
     and IndexUnavailable when it cannot be read or written for another reason.
     """
 
-    write_lock: threading.RLock  # held while anything is written; a view in memory holds it too
-
     @property
     def place(self) -> str:
         """Where it lives: `cache`, `temporary` (the cache is not writable) or `memory`."""
@@ -275,11 +273,13 @@ class Engine(Protocol):
 
     def apply(
         self, added: Sequence[Parsed], removed: Iterable[str] = (),
-        touched: Iterable[tuple[str, Known]] = (),
+        touched: Iterable[tuple[str, Known]] = (), *, before: Mapping[str, Known] | None = None,
     ) -> int:  # fmt: skip
         """Write notes, drop others, renew the fingerprints of `touched` ones: all of it, or nothing.
 
-        What is there already is skipped; a touched note must have the same digest. Returns the generation.
+        What is there already is skipped; a touched note must have the same digest. `before`: what the
+        index had of these files when they were read; a file that another process has written here since
+        is left alone. Returns the generation.
         """
         ...
 

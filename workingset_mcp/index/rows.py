@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from workingset_mcp.notes.dates import date_words
 from workingset_mcp.notes.lines import LABEL_KINDS, STANDING_KINDS, Item
-from workingset_mcp.notes.note import Note, Remark, Unit
+from workingset_mcp.notes.note import DatedStretch, Note, Remark
 from workingset_mcp.notes.statuses import StatusBlock, date_of_heading
 from workingset_mcp.vault.folder import Fingerprint
 
@@ -61,7 +61,7 @@ class NoteRow(NamedTuple):
     tokens: int | None
     size: int
     digest: bytes
-    units: tuple[Unit, ...]
+    units: tuple[DatedStretch, ...]
     remarks: tuple[Remark, ...]
     names: str  # aliases and tags, one a line
 

@@ -7,24 +7,33 @@ fetches it.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from workingset_mcp.answers.brief.format import (
     SECTIONS,
     BriefSection,
-    Mosts,
     Rendered,
-    Room,
+    SectionCaps,
+    SectionRoom,
     front_matter,
 )
 from workingset_mcp.answers.brief.materials import BranchReader, Materials
 from workingset_mcp.answers.budget import count_lines, count_tokens
 
+LEFT_OUT = "Not in this brief"
 _UNLIMITED = 1 << 30
 _LEAST_BESIDE_OVERRIDE = 250
 LEAST_SPARE_TOKENS = 40
 SHORT_STATUS_TOKENS = 80
 _Render: TypeAlias = Callable[[dict[str, int]], dict[str, Rendered]]  # limits -> sections, by title
+
+
+class SectionSpan(NamedTuple):
+    """Where the text below a section's title stands in a brief."""
+
+    title: str
+    start: int
+    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,30 +43,35 @@ class Brief:
     text: str
     tokens: int
     warnings: tuple[str, ...]
+    spans: tuple[SectionSpan, ...] = ()
+    branch: str = ""
+
+    def sections(self) -> list[tuple[str, str]]:
+        """Titles of its sections with their texts."""
+        return [(span.title, self.text[span.start : span.end]) for span in self.spans]
 
 
-def make_brief(
-    materials: Materials, reader: BranchReader, room_tokens: int, mosts: Mosts | None = None
-) -> Brief:
+def make_brief(materials: Materials, reader: BranchReader, room_tokens: int) -> Brief:
     """The fullest brief that costs about `room_tokens`, never more where that is possible.
 
     The caller counts the final text: the least brief (head and what is left out) may be over.
     """
     materials = replace(materials)  # its override may go out of this brief only
-    mosts = (mosts or Mosts()).for_budget(room_tokens)
+    caps = SectionCaps().for_budget(room_tokens)
     head = front_matter(materials)
     fixed = count_tokens(head)
     warnings = _leave_out_large_override(materials, room_tokens - fixed)
-    render = partial(_render_all, materials, reader, mosts)
+    render = partial(_render_all, materials, reader, caps)
     rendered = render(dict.fromkeys((s.title for s in SECTIONS), _UNLIMITED))
     text = _assembled(head, rendered, materials)
     tokens = fixed + _tokens_below_head(rendered, materials)
     if tokens > room_tokens:
         reserve = count_tokens(_not_in_this_brief(rendered, materials)) + 30
         limits = _limits(rendered, room_tokens - fixed - min(reserve, room_tokens // 3))
-        text = _within(head, limits, materials, render, room_tokens)
+        text, rendered = _within(head, limits, materials, render, room_tokens)
         tokens = count_tokens(text)
-    return Brief(text, tokens, tuple(warnings))
+    spans = _spans(head, rendered, text)
+    return Brief(text, tokens, tuple(warnings), spans, materials.branch.name)
 
 
 def _leave_out_large_override(materials: Materials, room: int) -> list[str]:
@@ -77,14 +91,14 @@ def _leave_out_large_override(materials: Materials, room: int) -> list[str]:
 
 
 def _render_all(
-    materials: Materials, reader: BranchReader, mosts: Mosts, limits: dict[str, int]
+    materials: Materials, reader: BranchReader, caps: SectionCaps, limits: dict[str, int]
 ) -> dict[str, Rendered]:
     used: dict[str, int] = {}
     found: dict[str, Rendered] = {}
     for section in SECTIONS:
         title = count_tokens(f"## {section.title} (000 of 000)\n")
         tokens = limits[section.title] - title
-        one = section.render(Room(materials, reader, mosts, max(0, tokens), used))
+        one = section.render(SectionRoom(materials, reader, caps, max(0, tokens), used))
         found[section.title] = one if tokens > 0 else Rendered("", one.left_out)
     return found
 
@@ -148,6 +162,17 @@ def _assembled(head: str, rendered: dict[str, Rendered], materials: Materials) -
     return f"{head}{body}{_not_in_this_brief(rendered, materials)}"
 
 
+def _spans(head: str, rendered: dict[str, Rendered], text: str) -> tuple[SectionSpan, ...]:
+    """The sections of a brief that was assembled from these."""
+    found, at = [], len(head)
+    for section in SECTIONS:
+        end = at + len(_titled(section, rendered[section.title]))
+        if end > at:
+            found.append(SectionSpan(section.title, text.index("\n", at) + 1, end))
+        at = end
+    return (*found, SectionSpan(LEFT_OUT, text.index("\n", at) + 1, len(text)))
+
+
 def _tokens_below_head(rendered: dict[str, Rendered], materials: Materials) -> int:
     """Tokens of the sections and of what is left out; each begins with a mark and ends its line."""
     counts = [count_tokens(_not_in_this_brief(rendered, materials))]
@@ -175,13 +200,13 @@ def _not_in_this_brief(rendered: dict[str, Rendered], materials: Materials) -> s
         f"- All {materials.source_tokens:,} tokens of {materials.source_notes} note{plural}:"
         f' search_notes(query=…, branch="{branch.name}") or query_full_context(branch="{branch.name}")'
     )
-    return "## Not in this brief\n" + "\n".join(lines) + "\n"
+    return f"## {LEFT_OUT}\n" + "\n".join(lines) + "\n"
 
 
 def _within(
     head: str, limits: dict[str, int], materials: Materials, render: _Render, room: int
-) -> str:
-    """The brief with these limits, its spare room given out; whole sections give way while it is over."""
+) -> tuple[str, dict[str, Rendered]]:
+    """The brief within these limits, spare room given out; sections are dropped while it is too long."""
     rendered = render(limits)
     text = _assembled(head, rendered, materials)
     for section in sorted(SECTIONS, key=lambda s: s.priority):
@@ -202,4 +227,4 @@ def _within(
             limits = {**limits, section.title: 0}
             rendered = render(limits)
             text = _assembled(head, rendered, materials)
-    return text
+    return text, rendered

@@ -11,11 +11,13 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import NamedTuple
 
+from workingset_mcp.answers.answer import Source
 from workingset_mcp.index import View
 from workingset_mcp.index.rows import ItemRow, NoteRow, StatusRow
 from workingset_mcp.notes.lines import Item
 from workingset_mcp.notes.markdown import split_lines
 from workingset_mcp.notes.outline import Outline
+from workingset_mcp.vault.folder import LeftOut
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,7 @@ class Branch:
     tokens: Mapping[int, int]
     override: tuple[str, str] | None = None  # path, text
     override_max_bytes: int = 9_000
-    left_out: Sequence[tuple[str, str]] = ()
+    left_out: Sequence[LeftOut] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +72,15 @@ class OpenItem:
     """An open box, once, with everywhere it stands and where it is marked done."""
 
     item: Item
-    sources: tuple[str, ...]
-    done_in: tuple[str, ...]
+    sources: tuple[Source, ...]
+    done_in: tuple[Source, ...]
 
 
 class Sourced(NamedTuple):
     """A line of a note with its sources."""
 
     text: str
-    sources: tuple[str, ...]
+    sources: tuple[Source, ...]
 
 
 class StandingLine(NamedTuple):

@@ -16,8 +16,6 @@ from workingset_mcp.notes.note import OVERRIDE_NAME
 from workingset_mcp.settings import Settings
 from workingset_mcp.vault.folder import LeftOut
 
-_WARNED_REASONS = ("conflict copy", "name is not", "folder cannot", "over ")
-
 
 class _Opened(Protocol):
     @property
@@ -47,9 +45,7 @@ def read_branch(
         tokens=tokens_of(view, opened.index, notes) if counted else {},
         override=_override(view, notes, name),
         override_max_bytes=opened.settings.override_max_bytes,
-        left_out=[
-            (left.path, left.reason) for left in left_out if left.reason.startswith(_WARNED_REASONS)
-        ],
+        left_out=[left for left in left_out if left.reason.is_warned_of],
     )
 
 

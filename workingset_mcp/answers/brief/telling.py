@@ -19,7 +19,7 @@ from workingset_mcp.answers.brief.materials import (
 from workingset_mcp.notes.dates import find_dates
 from workingset_mcp.notes.lines import bare_line, without_link_targets
 from workingset_mcp.notes.note import line_digests
-from workingset_mcp.notes.outline import Heading, Kind, Outline
+from workingset_mcp.notes.outline import Heading, LineKind, Outline
 from workingset_mcp.notes.words import (
     AHEAD,
     COMMITMENT,
@@ -43,8 +43,8 @@ _LETTER = re.compile(r"\w{2}")
 _TABLE_RULE = re.compile(r"^\|?[\s:|-]+\|?$")
 _FENCE = re.compile(r"^[\s>]*(?:```|~~~)")
 _TOP_LEVEL = re.compile(r"^\s?\S")
-_SAYING = (int(Kind.TEXT), int(Kind.TABLE))
-_HEADING = int(Kind.HEADING)
+_SAYING = (int(LineKind.TEXT), int(LineKind.TABLE))
+_HEADING = int(LineKind.HEADING)
 
 
 class _Above(NamedTuple):

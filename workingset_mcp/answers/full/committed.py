@@ -1,10 +1,10 @@
-"""The notes of a commit: which of its files would be notes today, and what of them was asked for.
+"""The notes of a commit, and what a call asks for of them.
 
-Not here: git itself (`gitlog`), and what stands where there is no commit (`record`).
+Not here: git itself (`vault.git`), which paths are notes (`vault.ignoring`), and what is shown where
+there is no commit (`record`).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate
 from weakref import WeakKeyDictionary
@@ -31,65 +31,14 @@ from workingset_mcp.notes.sections import Section
 from workingset_mcp.notes.statuses import StatusBlock
 from workingset_mcp.vault.folder import MOST_NOTE_BYTES, Vault
 from workingset_mcp.vault.git import Blobs, Commit, Committed
-from workingset_mcp.vault.ignoring import (
-    IGNORE_FILE,
-    NOTE_SUFFIXES,
-    Rules,
-    folders_above,
-    rule_from,
-    rule_of_file,
-    why_folder_is_out,
-    why_note_is_out,
-)
 
 _Place = tuple[str, int, int, int]  # date, first line, first character, the one behind the last
 _newest: WeakKeyDictionary[Vault, tuple[object, Record]] = WeakKeyDictionary()
 
 
-@dataclass(slots=True)
-class Sieve:
-    """What is no note today was none then: the vault's rules as they are, for paths of a commit."""
-
-    vault: Vault
-    _rules: dict[str, Rules | None] = field(default_factory=dict)  # None: the folder is out
-
-    def keeps(self, path: str) -> bool:
-        """Whether a committed file would be a note of the vault."""
-        folder, _, name = path.rpartition("/")
-        if not name.lower().endswith(NOTE_SUFFIXES):
-            return False
-        rules = self._rules_in(folder)
-        return rules is not None and not why_note_is_out(name, path, rules)
-
-    def _rules_in(self, folder: str) -> Rules | None:
-        for above in (*folders_above(folder), folder) if folder else ("",):
-            if above not in self._rules:
-                self._rules[above] = self._rules_at(above)
-        return self._rules[folder]
-
-    def _rules_at(self, folder: str) -> Rules | None:
-        """The rules inside a folder, those of the folder above it known already."""
-        settings = self.vault.settings
-        rules: Rules = ()
-        if folder:
-            above, _, name = folder.rpartition("/")
-            known = self._rules[above]
-            if known is None or why_folder_is_out(name, folder, known):
-                return None
-            rules = known
-        own = (rule_from(settings.ignore),) if settings.ignore else ()
-        if not folder:
-            rules = own
-        if settings.respect_gitignore:
-            rule = rule_of_file(self.vault.root / folder / IGNORE_FILE, folder)
-            if rule:  # the settings' patterns stay the last word
-                rules = (*rules[:-1], rule, rules[-1]) if own else (*rules, rule)
-        return rules
-
-
 def committed_notes(vault: Vault, commit: Commit, branch: str | None) -> list[Committed]:
-    """The notes of a commit, of the vault or of one branch."""
-    sieve = Sieve(vault)
+    """The files of a commit that would be notes today, of the vault or of one branch."""
+    sieve = vault.sieve_of_commit()
     return [
         file
         for file in commit.files

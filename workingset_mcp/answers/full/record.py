@@ -28,7 +28,7 @@ from workingset_mcp.index import Engine, Scope, View
 from workingset_mcp.index.rows import NoteRow
 from workingset_mcp.notes.dates import last_day
 from workingset_mcp.notes.markdown import line_ends_kept
-from workingset_mcp.notes.note import Unit
+from workingset_mcp.notes.note import DatedStretch
 from workingset_mcp.vault.folder import Vault
 from workingset_mcp.vault.git import files_at
 from workingset_mcp.vault.ignoring import printable
@@ -126,7 +126,10 @@ def _record_by_dates(view: View, request: FullRequest, subject: str, reason: str
             extract
             for note in notes
             for extract in line_extracts(
-                view, note, [Unit(d, a, b) for a, b, d in spans.get(note.path, ())], meter
+                view,
+                note,
+                [DatedStretch(d, a, b) for a, b, d in spans.get(note.path, ())],
+                meter,
             )
         ]
     extracts = [extract for extract in extracts if request.scope.holds_first_day(extract.date)]

@@ -5,13 +5,12 @@ stands before or between them carries the note's own date, or none. Not here: a 
 """
 
 import hashlib
-import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
+from workingset_mcp.answers.answer import Call
 from workingset_mcp.answers.budget import count_tokens, estimate_tokens
 from workingset_mcp.answers.full.matching import sections_with
 from workingset_mcp.answers.full.pages import UNDATED, Extract
@@ -20,11 +19,10 @@ from workingset_mcp.index import Scope, View
 from workingset_mcp.index.query import WHOLE_VAULT
 from workingset_mcp.index.rows import NoteRow
 from workingset_mcp.notes.markdown import line_ends_kept
-from workingset_mcp.notes.note import Unit
+from workingset_mcp.notes.note import DatedStretch
 
 MOST_COUNTED_CHARACTERS = 2_000_000  # more than this is estimated at first, and said so
 _OWN_DATE = ("front matter", "name", "folder", "year")
-_BREAKS = re.compile("[\x7f-\x9f\u2028\u2029]")
 
 
 class Dated(Protocol):
@@ -37,7 +35,7 @@ class Dated(Protocol):
     @property
     def line_count(self) -> int: ...
     @property
-    def units(self) -> tuple[Unit, ...]: ...
+    def units(self) -> tuple[DatedStretch, ...]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +46,15 @@ class FullRequest:
     query: str = ""
     as_of: str = ""
 
-    def call(self) -> str:
-        """The arguments as they stand in a call, quoted: one line, whatever is in them."""
+    def call(self) -> Call:
+        """The call that asks for it."""
         scope = self.scope
         named = {
             "branch": scope.branch or "", "query": self.query,
             "since": UNDATED if scope.undated else scope.since, "until": scope.until,
             "as_of": self.as_of,
         }  # fmt: skip
-        return ", ".join(f"{name}={quoted(value)}" for name, value in named.items() if value)
+        return Call("query_full_context", {name: value for name, value in named.items() if value})
 
 
 class Meter:
@@ -77,26 +75,20 @@ class Meter:
         return count_tokens(text) if self.exact else estimate_tokens(text)
 
 
-def quoted(value: str) -> str:
-    """A value between quotes, escaped so that it stands on one line and reads back the same."""
-    text = json.dumps(value.encode("utf-8", "replace").decode("utf-8"), ensure_ascii=False)
-    return _BREAKS.sub(lambda matched: f"\\u{ord(matched[0]):04x}", text)
-
-
-def stretches_of(note: Dated) -> list[Unit]:
+def stretches_of(note: Dated) -> list[DatedStretch]:
     """A note's lines, each once, in dated stretches."""
     if len(note.units) < 2:
-        return [Unit(note.date, 1, note.line_count)]
+        return [DatedStretch(note.date, 1, note.line_count)]
     own = note.date if note.date_source in _OWN_DATE else ""
-    found: list[Unit] = []
+    found: list[DatedStretch] = []
     at = 1
     for unit in sorted(note.units, key=lambda unit: unit.first_line):
         if unit.first_line > at:
-            found.append(Unit(own, at, unit.first_line - 1))
+            found.append(DatedStretch(own, at, unit.first_line - 1))
         found.append(unit)
         at = unit.last_line + 1
     if at <= note.line_count:
-        found.append(Unit(own, at, note.line_count))
+        found.append(DatedStretch(own, at, note.line_count))
     return found
 
 
@@ -125,7 +117,9 @@ def note_extract(view: View, note: NoteRow, tokens: int) -> Extract:
     return Extract(note.path, note.date, 1, tokens, note.digest.hex(), text)
 
 
-def line_extracts(view: View, note: NoteRow, units: Sequence[Unit], meter: Meter) -> list[Extract]:
+def line_extracts(
+    view: View, note: NoteRow, units: Sequence[DatedStretch], meter: Meter
+) -> list[Extract]:
     """Stretches of lines of a note, read again when they are shown."""
     if not units:
         return []

@@ -4,8 +4,8 @@ under a budget (`pack`).
 
 from workingset_mcp.answers.search.pack import Passage, pack
 from workingset_mcp.answers.search.query import Concept, Query, parse_query
-from workingset_mcp.answers.search.rank import Ranking, rank, reordered
+from workingset_mcp.answers.search.rank import Ranking, boost_and_cut, rank
 
 __all__ = [
-    "Concept", "Passage", "Query", "Ranking", "pack", "parse_query", "rank", "reordered",
+    "Concept", "Passage", "Query", "Ranking", "boost_and_cut", "pack", "parse_query", "rank",
 ]  # fmt: skip

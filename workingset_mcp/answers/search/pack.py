@@ -1,7 +1,7 @@
 """What is shown of the ranked sections: passages in tiers, each run of lines as it stands.
 
 The first two passages are large, the next four smaller, then many small ones: a small budget so
-reaches rank 20 and deeper. Pure. Not here: the order (`rank`) and the answer around it (`answer`).
+reaches rank 20 and deeper. Pure. Not here: the order (`rank`) and the answer around it (`reply`).
 """
 
 import re
@@ -11,7 +11,7 @@ from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from workingset_mcp.answers.answer import fenced
+from workingset_mcp.answers.answer import Source, fenced
 from workingset_mcp.answers.budget import count_tokens, cut_to_tokens
 from workingset_mcp.answers.search.hits import Weighed
 from workingset_mcp.answers.search.query import fold
@@ -59,9 +59,16 @@ class Passage(NamedTuple):
 
     ranked: Ranked
     runs: tuple[tuple[int, int, str, bool], ...]
-    copies: tuple[str, ...]
+    copies: tuple[Source, ...]
     text: str  # as printed
     tokens: int
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """Where its runs stand; the note as a whole where it is only named."""
+        path = self.ranked.note.path
+        runs = tuple(Source(path, first, last) for first, last, _, _ in self.runs)
+        return runs or (Source(path),)
 
 
 def pack(
@@ -89,14 +96,14 @@ def pack(
     return passages, len(distinct) - len(passages)
 
 
-def _named(one: Ranked, copies: tuple[str, ...]) -> Passage:
+def _named(one: Ranked, copies: tuple[Source, ...]) -> Passage:
     """A note that says nothing but its tags and names: it is named."""
     text = f"found by its tags or names: {one.note.path} · {_heading_line(one)}\n"
     return Passage(one, (), copies, text, count_tokens(text))
 
 
 def _smaller(
-    one: Ranked, copies: tuple[str, ...], left: int,
+    one: Ranked, copies: tuple[Source, ...], left: int,
     finders: Sequence[tuple[float, Callable[[str], bool]]],
 ) -> Passage | None:  # fmt: skip
     """A first passage where room is short: less and less is tried until it fits as printed."""
@@ -112,7 +119,7 @@ def _cost(line: str) -> int:
     return len(line) * 5 // 18 + 2 if line.isascii() else count_tokens(line) + 1
 
 
-def _without_copies(ranked: Sequence[Ranked]) -> Iterator[tuple[Ranked, tuple[str, ...]]]:
+def _without_copies(ranked: Sequence[Ranked]) -> Iterator[tuple[Ranked, tuple[Source, ...]]]:
     """Each text once: the newest note that holds it, with the others named."""
     groups: dict[str | int, list[Ranked]] = {}
     for one in ranked:
@@ -120,7 +127,7 @@ def _without_copies(ranked: Sequence[Ranked]) -> Iterator[tuple[Ranked, tuple[st
         groups.setdefault(letters if len(letters) > 40 else one.section.id, []).append(one)
     for group in groups.values():
         shown = max(group, key=lambda r: (r.note.date, r.score))
-        copies = (f"{r.note.path}:{r.section.first_line}" for r in group if r is not shown)
+        copies = (Source(r.note.path, r.section.first_line) for r in group if r is not shown)
         yield shown, tuple(dict.fromkeys(copies))
 
 
@@ -139,7 +146,7 @@ def _has_heading_line(one: Ranked) -> bool:
 
 
 def _passage(
-    one: Ranked, copies: tuple[str, ...], tier: Tier, cap: int,
+    one: Ranked, copies: tuple[Source, ...], tier: Tier, cap: int,
     finders: Sequence[tuple[float, Callable[[str], bool]]], *, tight: bool,
 ) -> Passage | None:  # fmt: skip
     pieces = _pieces(one)
@@ -288,7 +295,7 @@ def _heading_line(one: Ranked) -> str:
 
 
 def _printed(
-    one: Ranked, head: str, runs: Sequence[tuple[int, int, str, bool]], copies: Sequence[str]
+    one: Ranked, head: str, runs: Sequence[tuple[int, int, str, bool]], copies: Sequence[Source]
 ) -> str:
     blocks = []
     for at, (first, last, text, cut) in enumerate(runs):
@@ -298,7 +305,7 @@ def _printed(
         blocks.append(f"### {one.note.path}:{lines}{about}{part}\n{fenced(text)}\n")
     if copies:
         more = f" and {len(copies) - 3} more" if len(copies) > 3 else ""
-        blocks.append(f"the same text: {', '.join(copies[:3])}{more}\n")
+        blocks.append(f"the same text: {', '.join(map(str, copies[:3]))}{more}\n")
     return "".join(blocks)
 
 

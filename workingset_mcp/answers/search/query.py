@@ -68,10 +68,7 @@ class Query:
 
 
 def parse_query(
-    text: str,
-    *,
-    also: Sequence[str] = (),
-    glossary: Mapping[str, Sequence[str]] | None = None,
+    text: str, *, also: Sequence[str] = (), glossary: Mapping[str, Sequence[str]] | None = None
 ) -> Query:
     """Concepts of a question, of the words a caller added, and of the glossary's."""
     text = _clean(text)

@@ -92,12 +92,12 @@ def rank(query: Query, view: View, stemmer: Stemmer, scope: Scope) -> Ranking:
     return Ranking(tuple(ranked), tuple(weighed), absent, _is_weak(ranked, weighed), len(of_note))
 
 
-def reordered(ranking: Ranking, *, boost: str | None, top: int | None) -> Ranking:
-    """The ranking with sections of the branch `boost` weighed 1.5 times, cut to the best `top`."""
+def boost_and_cut(ranking: Ranking, branch: str | None, top: int | None) -> Ranking:
+    """The ranking with sections of `branch` weighed 1.5 times, cut to the best `top`."""
     ranked = list(ranking.ranked)
-    if boost is not None:
+    if branch is not None:
         ranked = [
-            one._replace(score=one.score * BOOST) if one.note.branch == boost else one
+            one._replace(score=one.score * BOOST) if one.note.branch == branch else one
             for one in ranked
         ]
         ranked.sort(key=lambda one: -one.score)  # stable: ties keep their order

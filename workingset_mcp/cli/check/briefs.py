@@ -11,7 +11,6 @@ from datetime import date, timedelta
 from workingset_mcp.cli.check.reading import Finding, Reading
 from workingset_mcp.notes.note import BRIEF_KIND
 from workingset_mcp.settings import today
-from workingset_mcp.workspace.facade import brief_text
 
 MOST_DAYS = 60  # tried after the newest note, and before today
 _HEAD = re.compile(r"^(as_of|fingerprint): *'?([^'\n]*)", re.MULTILINE)
@@ -27,9 +26,7 @@ def stale_brief(reading: Reading) -> Iterator[Finding]:
         return
     if f"kind: {BRIEF_KIND}" not in written[:1_000]:
         return
-    if not any(
-        brief_text(workspace.brief(name, day=day)) == written for day in _days(reading, written)
-    ):
+    if not any(workspace.brief(name, day=day).body == written for day in _days(reading, written)):
         path = file.relative_to(workspace.vault.root).as_posix()
         fix = f"workingset-mcp brief {name} --write"
         yield Finding(path, 0, "differs from what the notes give now", fix)

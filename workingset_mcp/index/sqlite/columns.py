@@ -13,7 +13,7 @@ from workingset_mcp.index.rows import (
     headings_of,
 )
 from workingset_mcp.notes.lines import Item
-from workingset_mcp.notes.note import Remark, Unit
+from workingset_mcp.notes.note import DatedStretch, Remark
 
 NOTE = (
     "n.id, n.path, n.branch, n.title, n.date, n.date_source, n.kind, n.template, n.line_count,"
@@ -35,7 +35,7 @@ def note_rows(rows: Sequence[Sequence[Any]]) -> list[NoteRow]:
     return [
         NoteRow(
             row[0], row[1], row[2], row[3], row[4], row[5], row[6], bool(row[7]), row[8], row[9], row[10], row[11],
-            tuple([Unit(*unit) for unit in units]),
+            tuple([DatedStretch(*unit) for unit in units]),
             tuple([Remark(*remark) for remark in json.loads(row[13])]) if row[13] != "[]" else (),
             row[14],
         )

@@ -34,12 +34,13 @@ from workingset_mcp.index.sqlite.writing import (
     drop_all,
     give_pages_back,
     insert_notes,
+    known_among,
     mark_complete,
     mark_merged,
     merge_some,
     meta,
     next_generation,
-    states_of,
+    renew_stamp,
 )
 
 MOST_MEMORY_BYTES = 256_000_000  # of an index that is carried on in memory
@@ -59,7 +60,7 @@ class SqliteEngine:
     def __init__(self, folder: Path | None) -> None:
         self.place = "memory" if folder is None else "cache"
         self.notice = ""  # something a person should hear once
-        self.write_lock = threading.RLock()
+        self._write_lock = threading.RLock()
         self._counts = Counts()
         self._folder = folder
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
@@ -77,7 +78,7 @@ class SqliteEngine:
         self._readers.close()
         with suppress(sqlite3.ProgrammingError):
             self._writer.interrupt()  # a batch of notes, or a step of a merge
-        with self.write_lock:
+        with self._write_lock:
             with suppress(sqlite3.Error):
                 self._writer.execute("SELECT 1")  # still interrupted, it would leave its log behind
             self._writer.close()
@@ -93,7 +94,7 @@ class SqliteEngine:
             epoch, readers = self._epoch, self._readers
             connection = readers.borrow() if self.file else None
         if connection is None:  # one connection holds a database in memory
-            with self.write_lock, in_our_words(self._epoch):
+            with self._write_lock, in_our_words(self._epoch):
                 view = SqliteView(self._writer, self._epoch, self._counts)
                 try:
                     yield view
@@ -117,31 +118,35 @@ class SqliteEngine:
 
         It is (epoch, generation), as `View.version` gives it.
         """
-        with self.write_lock, in_our_words(self._epoch):
+        with self._write_lock, in_our_words(self._epoch):
             self._ensure_in_place()
             return self._epoch, int(meta(self._writer, "generation") or 0)
 
     def apply(
         self, added: Sequence[Parsed], removed: Iterable[str] = (),
-        touched: Iterable[tuple[str, Known]] = (),
+        touched: Iterable[tuple[str, Known]] = (), *, before: Mapping[str, Known] | None = None,
     ) -> int:  # fmt: skip
         """Write notes, drop others, renew fingerprints of `touched` ones, in one transaction.
 
-        Idempotent: what another process already wrote is skipped. Returns the generation.
+        Idempotent: what another process already wrote is skipped. `before`: what the index had of
+        these files when they were read; a file that another process has changed here since is left
+        alone, or an older reading could replace a newer one. Returns the generation.
         """
         gone, stamps = list(removed), list(touched)
 
         def work() -> int:
+            paths = [*gone, *(path for path, _ in stamps), *(p.note.path for p in added)]
+            there = known_among(self._writer, paths)
+            as_read = there if before is None else before
+            ours = {path for path in paths if there.get(path) == as_read.get(path)}
             for path in gone:
-                delete_note(self._writer, path)
+                if path in ours and path in there:
+                    delete_note(self._writer, path)
+                    del there[path]
             for path, known in stamps:
-                self._writer.execute(
-                    "UPDATE note SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ?, read_ns = ?"
-                    " WHERE path = ? AND digest = ?",
-                    (*known.fingerprint, known.read_ns, path, known.digest),
-                )
-            there = states_of(self._writer, [parsed.note.path for parsed in added])
-            fresh = [p for p in added if there.get(p.note.path) != [*p.fingerprint, p.digest]]
+                if path in ours:
+                    renew_stamp(self._writer, path, known)
+            fresh = [p for p in added if p.note.path in ours and not _holds(there, p)]
             for parsed in fresh:
                 if parsed.note.path in there:
                     delete_note(self._writer, parsed.note.path)
@@ -163,7 +168,7 @@ class SqliteEngine:
             )
 
         try:
-            with self.write_lock, in_our_words(self._epoch):
+            with self._write_lock, in_our_words(self._epoch):
                 self._in_transaction(work)
         except IndexUnavailable:
             return False
@@ -201,7 +206,7 @@ class SqliteEngine:
         `epoch`: of the damaged file (`IndexDamaged.epoch`). False, and nothing is done, when another
         thread replaced that one already.
         """
-        with self.write_lock:
+        with self._write_lock:
             if epoch not in (None, self._epoch):
                 return False
             with self._takeover:
@@ -223,7 +228,7 @@ class SqliteEngine:
 
     def _write(self, work: Callable[[], _Made]) -> _Made:
         """Run statements in one transaction; in memory from then on, where the file takes none."""
-        with self.write_lock, in_our_words(self._epoch):
+        with self._write_lock, in_our_words(self._epoch):
             self._ensure_in_place()
             try:
                 return self._in_transaction(work)
@@ -249,7 +254,7 @@ class SqliteEngine:
         At last that is remembered, and the log copied back without waiting for readers: one of them
         may wait for the write lock.
         """
-        with self.write_lock, in_our_words(self._epoch):
+        with self._write_lock, in_our_words(self._epoch):
             if self._closed or self._epoch != epoch:
                 return False
             if merge_some(self._writer, first=first) or give_pages_back(self._writer):
@@ -338,3 +343,9 @@ class SqliteEngine:
         """Raise IndexDamaged when another file, or none, stands where ours was opened."""
         if self.file is not None and identity(self.file) != self._identity:
             raise IndexDamaged("The index file is gone.", epoch=self._epoch)
+
+
+def _holds(there: Mapping[str, Known], parsed: Parsed) -> bool:
+    """Whether this very reading of a file is among what is there."""
+    known = there.get(parsed.note.path)
+    return bool(known and known.fingerprint == parsed.fingerprint and known.digest == parsed.digest)

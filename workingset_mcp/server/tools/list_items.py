@@ -4,8 +4,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from workingset_mcp.answers.answer import Limits
-from workingset_mcp.answers.listing import Group, ListedKind
+from workingset_mcp.answers.answer import Answer, Limits
+from workingset_mcp.answers.listing import GroupBy, ListedKind
 from workingset_mcp.server.tools._declare import declare
 from workingset_mcp.workspace.facade import Workspace
 
@@ -20,9 +20,9 @@ def list_items(
     since: Annotated[str | None, Field(description="notes dated from, e.g. 2025-01-01")] = None,
     until: Annotated[str | None, Field(description="notes dated up to")] = None,
     due_before: Annotated[str | None, Field(description="due before this day")] = None,
-    group_by: Annotated[Group | None, Field(description="count by this, largest first")] = None,
+    group_by: Annotated[GroupBy | None, Field(description="count by this, largest first")] = None,
     budget: Annotated[int | None, Field(description="tokens, from 200 (default 3000)")] = None,
-) -> str:
+) -> Answer[object]:
     """Count or list exactly, over every note: open items, decisions, notes by date or folder.
 
     For "how many", "which has most", "all of": search only shows the best passages. "Which customer
