@@ -12,6 +12,7 @@ is missing.
 import argparse
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -26,15 +27,16 @@ from typing import Any, NamedTuple
 from workingset_mcp.cli.compact import (
     apply_compaction,
     archive_of,
+    parts_of,
     plan_compaction,
     read_both,
     remove_leftovers,
-    restored,
 )
 from workingset_mcp.errors import VaultError
 from workingset_mcp.settings import Settings
 
 BLOCKS = 1_500
+POINTER = re.compile(rb"_Older status: \[index\.archive\.md\]\(.+?\), part (\d+)_(?:\r\n|\n)")
 RACES = ("note in place", "note by renaming", "archive in place", "archive by renaming")
 RACE_BLOCKS, RACE_RUNS = 120, 20  # few blocks are planned fast: most of a run is writing
 NOTES = {
@@ -59,7 +61,7 @@ def note_of(kind: str, blocks: int = BLOCKS) -> bytes:
 
 
 def killed(note: Path, whole: bool, seconds: float | None) -> float:
-    """Compact in a process of its own, killed after so many seconds; how long it lived."""
+    """Compact in a child process and kill it after this many seconds; return how long it lived."""
     if whole:
         command = [sys.executable, "-m", "workingset_mcp", "compact", str(note), "--apply"]
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
@@ -80,10 +82,11 @@ def killed(note: Path, whole: bool, seconds: float | None) -> float:
 
 
 def state_of(note: Path, before: bytes) -> str:
-    """Which files a kill left, and whether they hold the note; else what is wrong."""
+    """Which files a kill left and whether together they contain the note, else what is wrong."""
     archive = archive_of(note)
     rest, moved = note.read_bytes(), archive.read_bytes() if archive.exists() else b""
-    if restored(rest, moved, archive.name) != before:
+    parts = parts_of(moved)
+    if POINTER.sub(lambda found: parts.get(int(found[1]), found[0]), rest) != before:
         return "LOST"
     if rest != before:
         return "both written"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import MakeVault, OpenVault
+from conftest import MakeVault, OpenVault, engine_of
 
 from workingset_mcp.errors import SettingsError
 from workingset_mcp.settings import (
@@ -366,5 +366,5 @@ def test_a_workspace_reads_the_settings_of_its_vault_and_says_what_does_not_coun
 def test_other_settings_never_share_an_index(open_vault: OpenVault) -> None:
     first = open_vault("=== teams/a/x.md\ntext\n=== cust/a/x.md\ntext\n")
     other = open_vault(first.vault.root, carriers=("teams",))
-    assert first.index.file != other.index.file
+    assert engine_of(first).file != engine_of(other).file
     assert (first.branches(), other.branches()) == (["cust/a", "teams"], ["cust", "teams/a"])

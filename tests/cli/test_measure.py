@@ -22,7 +22,6 @@ from workingset_mcp.cli.demo import example_vault
 from workingset_mcp.cli.main import main
 from workingset_mcp.cli.measure import Measured, as_data, as_page, as_table, measure, total_of
 from workingset_mcp.notes.written_brief import unsigned
-from workingset_mcp.workspace.facade import brief_text
 
 ROWS = [
     Measured("cust/acme", 28, 57_141, 1_681),
@@ -116,7 +115,7 @@ def test_what_is_measured_are_the_notes_and_the_brief_as_given(open_vault: OpenV
     (row,) = measure(workspace, ["cust/acme"])
     assert (row.branch, row.notes) == ("cust/acme", 2)
     assert row.source_tokens == sum(count_tokens(text) for text in notes.values())
-    assert row.brief_tokens == count_tokens(brief_text(workspace.brief("cust/acme")))
+    assert row.brief_tokens == count_tokens(workspace.brief("cust/acme").body)
     (small,) = measure(workspace, ["cust/acme"], 400)
     assert small.brief_tokens <= 400
     rows = measure(workspace, workspace.branches())
@@ -253,7 +252,7 @@ def test_measure_prints_the_table_and_the_same_numbers_as_json(run: Run) -> None
     assert printed.exit_code == 0
     assert printed.stderr == ""
     told = json.loads(run(example_vault(), "measure", "--json").stdout)
-    assert (told["schema_version"], told["command"]) == (1, "measure")
+    assert (told["schema_version"], told["command"]) == (2, "measure")
     data = told["data"]
     assert data["text"] == printed.stdout
     rows = [

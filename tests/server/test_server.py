@@ -213,6 +213,14 @@ async def test_bad_input_gets_one_plain_sentence_and_the_next_call_works(
     assert "[workingset] log" in await text_of(client, "get_brief", branch="log", budget=400)
 
 
+async def test_a_bug_that_pydantic_finds_is_masked_like_any_other(
+    client: Client, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(workspace, "brief", lambda *_: Tool.model_validate({}))
+        assert await refusal_of(client, "get_brief") == "Error executing tool get_brief"
+
+
 async def test_near_misses_that_mean_one_branch_are_that_branch(client: Client) -> None:
     exact = await text_of(client, "get_brief", branch="cust/acme")
     for spelled in ("acme", "Cust/Acme", "cust/acme/", " cust/acme "):
@@ -296,7 +304,7 @@ async def test_the_brief_of_the_root_has_an_address_that_no_client_shortens(clie
     [expanded] = (await client.read_resource(f"{root}.")).contents
     assert isinstance(listed, TextResourceContents)
     assert isinstance(expanded, TextResourceContents)
-    assert "# Brief: .\n" in listed.text
+    assert "\nbranch: .\n" in listed.text
     assert listed.text == expanded.text
 
 

@@ -161,6 +161,12 @@ def remove_leftovers(note: Path) -> list[str]:
     return kept
 
 
+def restored(rest: bytes, archive: bytes, archive_name: str) -> bytes:
+    """The note before it was compacted: every pointer line replaced by the part it points to."""
+    parts = parts_of(archive)
+    return _pointer(archive_name).sub(lambda found: parts.get(int(found[1]), found[0]), rest)
+
+
 def _is_held(left: Path, note: Path) -> bool:
     """Whether note and archive hold all that stands in a file."""
     try:
@@ -259,22 +265,11 @@ def parts_of(archive: bytes) -> dict[int, bytes]:
     return found
 
 
-def restored(rest: bytes, archive: bytes, archive_name: str) -> bytes:
-    """The note before it was compacted: every pointer line replaced by the stretch it points to."""
-    parts = parts_of(archive)
-    return _pointer(archive_name).sub(lambda found: parts.get(int(found[1]), found[0]), rest)
-
-
-def _pointer(archive_name: str) -> re.Pattern[bytes]:
-    name = re.escape(archive_name.encode("utf-8", "surrogateescape"))
-    return re.compile(
-        rb"_Older status: \[%b\]\(<%b>\), part (\d{1,9})_(?:\r\n|\n|\r)" % (name, name)
-    )
-
-
 def _pointed_to(raw: bytes, archive_name: str) -> list[int]:
-    """Numbers on pointer lines that stand in a note already: no new part may take one."""
-    return [int(number) for number in _pointer(archive_name).findall(raw)]
+    """Numbers on the pointer lines that a note already has: no new part may take one."""
+    name = re.escape(archive_name.encode("utf-8", "surrogateescape"))
+    pointer = rb"_Older status: \[%b\]\(<%b>\), part (\d{1,9})_(?:\r\n|\n|\r)" % (name, name)
+    return [int(number) for number in re.findall(pointer, raw)]
 
 
 def _stretches(text: str, settings: Settings, keep: int) -> list[tuple[int, int, list[str]]]:

@@ -12,7 +12,7 @@ from workingset_mcp.errors import VaultError
 from workingset_mcp.notes.note import decode, parse_note
 from workingset_mcp.notes.written_brief import signed, unsigned
 from workingset_mcp.vault.replacing import place, read_plain, swap_in, written_beside
-from workingset_mcp.workspace.facade import Workspace, brief_text
+from workingset_mcp.workspace.facade import Workspace
 
 _ELSEWHERE = "Rename it, or give --out FILE."
 
@@ -31,7 +31,7 @@ def write_brief(
     """
     file = workspace.vault.root / branch / "brief.md"
     path = file.relative_to(workspace.vault.root).as_posix()
-    content = signed(brief_text(workspace.brief(branch, budget))).encode()
+    content = signed(workspace.brief(branch, budget).body).encode()
     seen = _replaceable(workspace, file, path, force=force)
     if seen is None:
         new = written_beside(file, content, mode_of_notes(workspace, [branch]))

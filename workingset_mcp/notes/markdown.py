@@ -13,7 +13,7 @@ from typing import Any
 
 import pyromark
 
-from workingset_mcp.notes.outline import Heading, Kind, Outline
+from workingset_mcp.notes.outline import Heading, LineKind, Outline
 
 BOLD_LEVEL = 7  # a line that is only bold text stands below every real heading
 
@@ -72,7 +72,7 @@ def _front_matter_lines(lines: Sequence[str]) -> int:
 def _read_blocks(outline: Outline) -> None:
     """One pass over pyromark's events: kinds of lines, headings, list items."""
     skip, flat = outline.front_matter_lines, outline.flat
-    outline.kinds[:skip] = bytes([Kind.FRONT_MATTER]) * skip
+    outline.kinds[:skip] = bytes([LineKind.FRONT_MATTER]) * skip
     if skip == len(outline.lines):
         return
     data, starts = _in_bytes(outline)
@@ -154,10 +154,10 @@ def _mark_block(outline: Outline, name: str, tag: Any, first: int, last: int, ne
 
 _CONTAINERS = frozenset({"List", "BlockQuote"})  # of them is what nests; items stand in lists
 _MARKED = {
-    "Heading": Kind.HEADING,
-    "CodeBlock": Kind.CODE,
-    "HtmlBlock": Kind.TEXT,
-    "Table": Kind.TABLE,
+    "Heading": LineKind.HEADING,
+    "CodeBlock": LineKind.CODE,
+    "HtmlBlock": LineKind.TEXT,
+    "Table": LineKind.TABLE,
 }
 
 
@@ -191,9 +191,9 @@ def _mark_comments(outline: Outline) -> None:
     comments += _percent_comments(outline) if "%%" in flat else []
     for begin, end in comments:
         _mark_comment(outline, begin, end)
-    if any(outline.kinds[h.line - 1] == Kind.COMMENT for h in outline.headings):
+    if any(outline.kinds[h.line - 1] == LineKind.COMMENT for h in outline.headings):
         outline.headings = [
-            h for h in outline.headings if outline.kinds[h.line - 1] != Kind.COMMENT
+            h for h in outline.headings if outline.kinds[h.line - 1] != LineKind.COMMENT
         ]
 
 
@@ -222,7 +222,7 @@ def _comments_across_blocks(outline: Outline, html: list[tuple[int, int]]) -> li
             return found
         block_end = flat.find("\n\n", at, end)
         inside = _inside(html, at) or _inside(outline.code_spans, at)
-        if block_end < 0 and not inside and outline.kind(outline.line_at(at)) == Kind.TEXT:
+        if block_end < 0 and not inside and outline.kind(outline.line_at(at)) == LineKind.TEXT:
             found.append((at, end + 3))
         at += 4
     return found
@@ -240,7 +240,7 @@ def _percent_comments(outline: Outline) -> list[tuple[int, int]]:
     while (at := flat.find("%%", at)) >= 0:
         line = outline.line_at(at)
         kind = outline.kinds[line - 1]
-        in_code = kind in (Kind.CODE, Kind.FRONT_MATTER) or _inside(outline.code_spans, at)
+        in_code = kind in (LineKind.CODE, LineKind.FRONT_MATTER) or _inside(outline.code_spans, at)
         if not in_code:
             if opened < 0:
                 opened = at
@@ -260,7 +260,7 @@ def _mark_comment(outline: Outline, begin: int, end: int) -> None:
     if flat[end : line_end if line_end >= 0 else None].strip() and not flat[:end].endswith("\n"):
         last -= 1
     if last >= first:
-        outline.kinds[first - 1 : last] = bytes([Kind.COMMENT]) * (last - first + 1)
+        outline.kinds[first - 1 : last] = bytes([LineKind.COMMENT]) * (last - first + 1)
         for line in range(first, last + 1):
             outline.item_depth.pop(line, None)
 
@@ -270,7 +270,7 @@ def _mark_bold_lines(outline: Outline) -> None:
     if not (outline.holds("**") or outline.holds("__")):
         return
     for line, matched in outline.lines_like(_BOLD_LINE):
-        if outline.kinds[line - 1] == Kind.TEXT and line not in outline.item_depth:
+        if outline.kinds[line - 1] == LineKind.TEXT and line not in outline.item_depth:
             text = (matched[1] or matched[2]).strip().rstrip(":：").strip()
             if text:
                 outline.marks.append(Heading(line, line, BOLD_LEVEL, text))

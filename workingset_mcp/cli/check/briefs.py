@@ -12,7 +12,6 @@ from workingset_mcp.cli.check.reading import Finding, Reading
 from workingset_mcp.notes.note import decode, parse_note
 from workingset_mcp.notes.written_brief import unsigned
 from workingset_mcp.settings import today
-from workingset_mcp.workspace.facade import brief_text
 
 MOST_DAYS = 60  # tried after the newest note, and before today
 _HEAD = re.compile(r"^(as_of|fingerprint): *'?([^'\n]*)", re.MULTILINE)
@@ -33,9 +32,7 @@ def stale_brief(reading: Reading) -> Iterator[Finding]:
     fix = f"workingset-mcp brief {name} --write"
     if written is None:
         yield Finding(path, 0, "was edited since it was written", f"{fix} --force")
-    elif not any(
-        brief_text(workspace.brief(name, day=day)) == written for day in _days(reading, written)
-    ):
+    elif not any(workspace.brief(name, day=day).body == written for day in _days(reading, written)):
         yield Finding(path, 0, "differs from what the notes give now", fix)
 
 

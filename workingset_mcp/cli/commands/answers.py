@@ -6,9 +6,11 @@ from typing import Any
 
 import click
 
+from workingset_mcp.answers.answer import Answer, printed
+from workingset_mcp.cli.commands import shapes
 from workingset_mcp.cli.commands.shared import (
     json_option,
-    opened,
+    opened_workspace,
     print_answer,
     progress,
     vault_options,
@@ -16,7 +18,7 @@ from workingset_mcp.cli.commands.shared import (
 )
 from workingset_mcp.cli.written import BriefKept, mode_of_notes, write_brief
 from workingset_mcp.vault.files import write_atomically
-from workingset_mcp.workspace.facade import Workspace, brief_text
+from workingset_mcp.workspace.facade import Workspace
 
 
 @click.command()
@@ -50,7 +52,7 @@ def brief(
         raise click.UsageError("Give --write or --out, not both.")
     if force and not write:
         raise click.UsageError("--force goes with --write.")
-    with opened(vault, index_dir, max_answer_bytes=max_bytes) as workspace:
+    with opened_workspace(vault, index_dir, max_answer_bytes=max_bytes) as workspace:
         if write or out:
             names = workspace.branches() if every else [workspace.branch_named(branch or "")]
             written = (
@@ -64,20 +66,18 @@ def brief(
         answers = [
             workspace.brief(name, budget) for name in (workspace.branches() if every else [branch])
         ]
-    bodies = []
     for answer in answers:
-        for line in answer.split("\n")[1:]:
-            if not line.startswith("warning: "):
-                break
-            click.echo(line, err=True)
-        bodies.append(brief_text(answer))
-    headers = [answer.partition("\n")[0] for answer in answers]
-    print_answer("brief", "\n".join(bodies), as_json=as_json, headers=headers)
+        for warning in answer.warnings:
+            click.echo(f"warning: {warning}", err=True)
+    text = "\n".join(answer.body for answer in answers)
+    briefs = [shapes.brief_data(answer) for answer in answers]
+    data = {"briefs": briefs} if every else briefs[0]
+    print_answer("brief", text, as_json=as_json, **data)
 
 
 def _written_to(workspace: Workspace, names: list[str], budget: int | None, out: Path) -> list[str]:
     """Write the briefs into one file, where its text differs."""
-    text = "\n".join(brief_text(workspace.brief(name, budget)) for name in names)
+    text = "\n".join(workspace.brief(name, budget).body for name in names)
     with suppress(OSError, UnicodeDecodeError):
         if out.read_bytes().decode("utf-8") == text:
             return []
@@ -121,11 +121,9 @@ def search(
     vault: Path | None, index_dir: str | None, query: str, as_json: bool, **asked: Any
 ) -> None:
     """Find passages for QUERY."""
-    with opened(vault, index_dir) as workspace:
-        text = workspace.search(query, **asked)
-    print_answer(
-        "search", text, as_json=as_json, found=" · nothing found · " not in text.partition("\n")[0]
-    )
+    with opened_workspace(vault, index_dir) as workspace:
+        answer = workspace.search(query, **asked)
+    _print("search", answer, shapes.search_data(answer), as_json=as_json)
 
 
 @click.command(name="open")
@@ -140,9 +138,9 @@ def open_(
     budget: int | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Print the note at PATH word for word."""
-    with opened(vault, index_dir, build=False) as workspace:
-        text = workspace.open(path, lines=lines, heading=heading, budget=budget)
-    print_answer("open", text, as_json=as_json)
+    with opened_workspace(vault, index_dir, build=False) as workspace:
+        answer = workspace.open(path, lines=lines, heading=heading, budget=budget)
+    _print("open", answer, shapes.open_data(answer), as_json=as_json)
 
 
 @click.command()
@@ -157,9 +155,9 @@ def open_(
 @json_option
 def full(vault: Path | None, index_dir: str | None, as_json: bool, **asked: Any) -> None:
     """Print every note of BRANCH in date order, in pages."""
-    with opened(vault, index_dir) as workspace:
-        text = workspace.full(asked.pop("branch"), **asked)
-    print_answer("full", text, as_json=as_json, found="\nNothing there." not in text)
+    with opened_workspace(vault, index_dir) as workspace:
+        answer = workspace.full(asked.pop("branch"), **asked)
+    _print("full", answer, shapes.full_data(answer), as_json=as_json)
 
 
 @click.command()
@@ -178,9 +176,13 @@ def full(vault: Path | None, index_dir: str | None, as_json: bool, **asked: Any)
 @json_option
 def items(vault: Path | None, index_dir: str | None, as_json: bool, **asked: Any) -> None:
     """Count and list items, exactly."""
-    with opened(vault, index_dir) as workspace:
-        text = workspace.items(asked.pop("kind"), **asked)
-    print_answer("items", text, as_json=as_json, found="\nNone. Counted over" not in text)
+    with opened_workspace(vault, index_dir) as workspace:
+        answer = workspace.items(asked.pop("kind"), **asked)
+    _print("items", answer, shapes.items_data(answer), as_json=as_json)
+
+
+def _print(command: str, answer: Answer[object], data: shapes.Data, *, as_json: bool) -> None:
+    print_answer(command, printed(answer), as_json=as_json, found=answer.found, **data)
 
 
 COMMANDS = (brief, search, open_, full, items)
