@@ -267,9 +267,14 @@ def parts_of(archive: bytes) -> dict[int, bytes]:
 
 def _pointed_to(raw: bytes, archive_name: str) -> list[int]:
     """Numbers on the pointer lines that a note already has: no new part may take one."""
+    return [int(number) for number in _pointer(archive_name).findall(raw)]
+
+
+def _pointer(archive_name: str) -> re.Pattern[bytes]:
     name = re.escape(archive_name.encode("utf-8", "surrogateescape"))
-    pointer = rb"_Older status: \[%b\]\(<%b>\), part (\d{1,9})_(?:\r\n|\n|\r)" % (name, name)
-    return [int(number) for number in re.findall(pointer, raw)]
+    return re.compile(
+        rb"_Older status: \[%b\]\(<%b>\), part (\d{1,9})_(?:\r\n|\n|\r)" % (name, name)
+    )
 
 
 def _stretches(text: str, settings: Settings, keep: int) -> list[tuple[int, int, list[str]]]:
