@@ -3,15 +3,15 @@
 import codecs
 import re
 import sys
-import time
 
 import pytest
-from conftest import OpenVault
+from conftest import OpenVault, assert_costs_its_length, least_seconds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from workingset_mcp.answers.answer import printed
 from workingset_mcp.notes.lines import bare_line, folded, folded_lines
-from workingset_mcp.notes.note import Note, Remark, Unit, decode, parse_note
+from workingset_mcp.notes.note import DatedStretch, Note, Remark, RemarkKind, decode, parse_note
 from workingset_mcp.settings import Settings
 
 
@@ -457,51 +457,56 @@ def test_an_order_of_dates_decides_what_reads_two_ways() -> None:
 
 YEAR = "# 2026\n\n## 2026-06-16 Call\n\na\n\n### Details\n\nb\n\n## 2026-06-09 Call\n\nc\n"
 UNITS = [
-    ("a dated note", "2026-06-16.md", "# A\n\ntext\n", [Unit("2026-06-16", 1, 3)]),
+    ("a dated note", "2026-06-16.md", "# A\n\ntext\n", [DatedStretch("2026-06-16", 1, 3)]),
     ("an undated note", "a.md", "# A\n\ntext\n", []),
-    ("a year alone", "2025.md", "# A\n\ntext\n", [Unit("2025", 1, 3)]),
-    ("one dated heading", "a.md", "# A\n\n## 2026-06-16\n\nx\n", [Unit("2026-06-16", 1, 5)]),
+    ("a year alone", "2025.md", "# A\n\ntext\n", [DatedStretch("2025", 1, 3)]),
+    (
+        "one dated heading",
+        "a.md",
+        "# A\n\n## 2026-06-16\n\nx\n",
+        [DatedStretch("2026-06-16", 1, 5)],
+    ),
     (
         "a file of a year",
         "calls.md",
         YEAR,
-        [Unit("2026-06-16", 3, 10), Unit("2026-06-09", 11, 13)],
+        [DatedStretch("2026-06-16", 3, 10), DatedStretch("2026-06-09", 11, 13)],
     ),
     (
         "a file of a year, named so",
         "2026/calls.md",
         YEAR,
-        [Unit("2026-06-16", 3, 10), Unit("2026-06-09", 11, 13)],
+        [DatedStretch("2026-06-16", 3, 10), DatedStretch("2026-06-09", 11, 13)],
     ),
     (
         "days in the year of the folder",
         "2026/calls.md",
         "## June 16\na\n## June 9\nb\n",
-        [Unit("2026-06-16", 1, 2), Unit("2026-06-09", 3, 4)],
+        [DatedStretch("2026-06-16", 1, 2), DatedStretch("2026-06-09", 3, 4)],
     ),
     (
         "bold lines",
         "calls.md",
         "**2026-06-16**\n\na\n\n**2026-06-09**\n\nb\n",
-        [Unit("2026-06-16", 1, 4), Unit("2026-06-09", 5, 7)],
+        [DatedStretch("2026-06-16", 1, 4), DatedStretch("2026-06-09", 5, 7)],
     ),
     (
         "a section ends at a higher heading",
         "calls.md",
         "## 2026-06-16\na\n## 2026-06-09\nb\n# Appendix\nc\n",
-        [Unit("2026-06-16", 1, 2), Unit("2026-06-09", 3, 4)],
+        [DatedStretch("2026-06-16", 1, 2), DatedStretch("2026-06-09", 3, 4)],
     ),
     (
         "a dated note that mentions two days",
         "2026-06-16.md",
         "## Since 2026-06-09\na\n## Until 2026-06-23\nb\n",
-        [Unit("2026-06-16", 1, 4)],
+        [DatedStretch("2026-06-16", 1, 4)],
     ),
     (
         "one day, twice",
         "a.md",
         "## 2026-06-16 morning\na\n## 2026-06-16 evening\nb\n",
-        [Unit("2026-06-16", 1, 4)],
+        [DatedStretch("2026-06-16", 1, 4)],
     ),
 ]
 
@@ -510,7 +515,7 @@ UNITS = [
     ("path", "text", "units"), [pytest.param(*case[1:], id=case[0]) for case in UNITS]
 )
 def test_units_are_the_dated_note_or_its_dated_sections(
-    path: str, text: str, units: list[Unit]
+    path: str, text: str, units: list[DatedStretch]
 ) -> None:
     assert list(note_of(text, path).units) == units
 
@@ -533,7 +538,13 @@ REMARKED = [
     ("Title\n=======\n", []),
     (
         "## Status 02/09/2015\n",
-        [Remark(1, "date of 'Status 02/09/2015' reads two ways; set date_order")],
+        [
+            Remark(
+                1,
+                "date of 'Status 02/09/2015' reads two ways; set date_order",
+                RemarkKind.AMBIGUOUS_DATE,
+            )
+        ],
     ),
     ("## Status 16/06/2026\n", []),
     ("plain\n", []),
@@ -562,7 +573,7 @@ def test_a_bad_note_is_indexed_and_remarked_and_leaves_the_others_alone(
         "nul.md:1",
     ]
     for word in ("good", "behind", "zebra", "giraffe", "walrus"):
-        assert word in workspace.search(word).partition("\n")[2]
+        assert word in printed(workspace.search(word)).partition("\n")[2]
 
 
 # -- hostile shapes: each is read within a second --------------------------------------------------
@@ -610,12 +621,9 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in HOSTILE.items()])
-def test_a_hostile_text_is_read_within_a_second(text: str) -> None:
-    started = time.process_time()  # of this process alone, whatever else the machine does
-    note = note_of(text)
-    seconds = time.process_time() - started
-    assert "".join(section.text for section in note.sections) == text
-    assert seconds < 1
+def test_a_hostile_text_is_read_whole_and_costs_its_length_not_its_square(text: str) -> None:
+    assert "".join(section.text for section in note_of(text).sections) == text
+    assert_costs_its_length(note_of, text)
 
 
 BLANKS = " " * 15_000
@@ -633,9 +641,7 @@ WITH_BLANKS = {
     "text", [pytest.param(text, id=name) for name, text in WITH_BLANKS.items()]
 )
 def test_a_run_of_blanks_costs_its_length_not_its_square(text: str) -> None:
-    started = time.process_time()
-    note_of(text)
-    assert time.process_time() - started < 0.3
+    assert least_seconds(lambda: note_of(text)) < 0.3  # it takes 2 ms; by its square, seconds
 
 
 # -- lines that say the same -------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from workingset_mcp.notes.lines import (
     without_comment,
     without_link_targets,
 )
-from workingset_mcp.notes.outline import Kind, Outline
+from workingset_mcp.notes.outline import LineKind, Outline
 from workingset_mcp.notes.patterns import Patterns, patterns_for
 from workingset_mcp.notes.standing import standing_of
 from workingset_mcp.notes.statuses import DatedHeadings
@@ -59,7 +59,7 @@ def _tasks(outline: Outline) -> Iterator[Item]:
         return
     inside: bytes = b""
     for line, matched in outline.lines_like(_TASK):
-        if outline.kinds[line - 1] != Kind.TEXT:
+        if outline.kinds[line - 1] != LineKind.TEXT:
             continue
         if line not in outline.item_depth:
             inside = inside or _inside_lists(outline)
@@ -82,7 +82,7 @@ def _inside_lists(outline: Outline) -> bytes:
 
 def _labelled(outline: Outline, patterns: Patterns) -> Iterator[Item]:
     for line, matched in outline.lines_like(patterns.label):
-        if outline.kinds[line - 1] != Kind.TEXT:
+        if outline.kinds[line - 1] != LineKind.TEXT:
             continue
         key = matched["boxed"] or matched["key"]
         if key.upper() in ("AI", "AP") and not key.isupper():
@@ -105,7 +105,9 @@ def _children(outline: Outline, line: int) -> Iterator[tuple[int, str]]:
         if not text.strip():
             continue
         depth = outline.item_depth.get(below, 0)
-        if outline.kinds[below - 1] != Kind.TEXT or (below in outline.item_depth and depth <= own):
+        if outline.kinds[below - 1] != LineKind.TEXT or (
+            below in outline.item_depth and depth <= own
+        ):
             return
         bullet = _BULLET.match(text)
         if depth == own + 1 and bullet and not _BOX.match(bullet[2]):
@@ -130,7 +132,7 @@ def _lines_under(outline: Outline, kind: str, first: int, last: int) -> Iterator
     in_first_paragraph = bullets = False
     for line in range(first, last + 1):
         text = outline.lines[line - 1]
-        if outline.kinds[line - 1] != Kind.TEXT or not text.strip():
+        if outline.kinds[line - 1] != LineKind.TEXT or not text.strip():
             if kind == "decision" and in_first_paragraph:
                 return  # the first paragraph is the decision; what follows explains it
             continue

@@ -14,7 +14,7 @@ from typing import Any
 
 import pyromark
 
-from workingset_mcp.notes.outline import Heading, Kind, Outline
+from workingset_mcp.notes.outline import Heading, LineKind, Outline
 
 BOLD_LEVEL = 7  # a line that is only bold text stands below every real heading
 
@@ -50,7 +50,7 @@ def outline_of(text: str) -> Outline:
     if not lines:
         return outline
     skip = outline.front_matter_lines = _front_matter_lines(lines)
-    outline.kinds[:skip] = bytes([Kind.FRONT_MATTER]) * skip
+    outline.kinds[:skip] = bytes([LineKind.FRONT_MATTER]) * skip
     if skip < len(lines):
         _read_blocks(outline)
     _mark_comments(outline)
@@ -163,10 +163,10 @@ def _mark_block(outline: Outline, name: str, tag: Any, first: int, last: int, ne
 
 _CONTAINERS = frozenset({"List", "BlockQuote"})  # of them is what nests; items stand in lists
 _MARKED = {
-    "Heading": Kind.HEADING,
-    "CodeBlock": Kind.CODE,
-    "HtmlBlock": Kind.TEXT,
-    "Table": Kind.TABLE,
+    "Heading": LineKind.HEADING,
+    "CodeBlock": LineKind.CODE,
+    "HtmlBlock": LineKind.TEXT,
+    "Table": LineKind.TABLE,
 }
 
 
@@ -199,12 +199,12 @@ def _mark_comments(outline: Outline) -> None:
     comments += _comments_across_blocks(outline, html)
     comments += _percent_comments(outline) if "%%" in flat else []
     for first, last in _joined(sorted(_whole_lines(outline, comments))):
-        outline.kinds[first - 1 : last - 1] = bytes([Kind.COMMENT]) * (last - first)
+        outline.kinds[first - 1 : last - 1] = bytes([LineKind.COMMENT]) * (last - first)
         for line in range(first, last):
             outline.item_depth.pop(line, None)
-    if any(outline.kinds[h.line - 1] == Kind.COMMENT for h in outline.headings):
+    if any(outline.kinds[h.line - 1] == LineKind.COMMENT for h in outline.headings):
         outline.headings = [
-            h for h in outline.headings if outline.kinds[h.line - 1] != Kind.COMMENT
+            h for h in outline.headings if outline.kinds[h.line - 1] != LineKind.COMMENT
         ]
 
 
@@ -237,7 +237,7 @@ def _comments_across_blocks(outline: Outline, html: list[tuple[int, int]]) -> li
             block_end = flat.find("\n\n", at)
         inside = _inside(html, at) or _inside(outline.code_spans, at)
         crosses = 0 <= block_end < end - 1
-        if not crosses and not inside and outline.kind(outline.line_at(at)) == Kind.TEXT:
+        if not crosses and not inside and outline.kind(outline.line_at(at)) == LineKind.TEXT:
             found.append((at, end + 3))
         at += 4
     return found
@@ -255,7 +255,7 @@ def _percent_comments(outline: Outline) -> list[tuple[int, int]]:
     while (at := flat.find("%%", at)) >= 0:
         line = outline.line_at(at)
         kind = outline.kinds[line - 1]
-        in_code = kind in (Kind.CODE, Kind.FRONT_MATTER) or _inside(outline.code_spans, at)
+        in_code = kind in (LineKind.CODE, LineKind.FRONT_MATTER) or _inside(outline.code_spans, at)
         if not in_code:
             if opened < 0:
                 opened = at
@@ -288,7 +288,7 @@ def _mark_bold_lines(outline: Outline) -> None:
     if not (outline.holds("**") or outline.holds("__")):
         return
     for line, matched in outline.lines_like(_BOLD_LINE):
-        if outline.kinds[line - 1] == Kind.TEXT and line not in outline.item_depth:
+        if outline.kinds[line - 1] == LineKind.TEXT and line not in outline.item_depth:
             text = (matched[1] or matched[2]).strip().rstrip(":：").strip()
             if text:
                 outline.marks.append(Heading(line, line, BOLD_LEVEL, text))

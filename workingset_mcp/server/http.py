@@ -18,7 +18,8 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from workingset_mcp import __version__
 from workingset_mcp.errors import SettingsError
-from workingset_mcp.server.server import build_server, log_to_stderr
+from workingset_mcp.server import sdk
+from workingset_mcp.server.server import build_server
 from workingset_mcp.vault.files import read_regular
 from workingset_mcp.workspace.facade import Workspace
 
@@ -41,7 +42,7 @@ def serve_http(workspace: Workspace, address: str, token: str | None, hosts: Seq
             f"{host} can be reached from elsewhere.",
             "Give a token: WORKINGSET_TOKEN or --token-file.",
         )
-    log_to_stderr()
+    sdk.log_plainly()
     app = http_app(build_server(workspace), host, token, hosts)
     uvicorn.run(
         app, host=host, port=port, log_level="warning", access_log=False,
