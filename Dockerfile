@@ -1,4 +1,4 @@
-# Build: the wheel and its dependencies into one virtual environment, bytecode compiled.
+# Build stage: install the wheel and its dependencies into one virtual environment and compile the bytecode.
 FROM python:3.13-slim AS build
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 WORKDIR /src
@@ -9,7 +9,7 @@ RUN python -m venv /opt/workingset \
     && /opt/workingset/bin/python -m pip install --no-cache-dir --constraint constraints.txt . \
     && /opt/workingset/bin/python -m compileall -q /opt/workingset/lib
 
-# Run: read-only root, no network, a numeric user, the vault mounted read-only at /vault.
+# Final stage: runs as a numeric user, with a read-only root, no network, and the vault mounted read-only at /vault.
 # docker run -i --rm --network none --read-only --tmpfs /tmp -v ~/notes:/vault:ro IMAGE
 FROM python:3.13-slim
 LABEL org.opencontainers.image.title="workingset-mcp" \

@@ -1,8 +1,9 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
+SECONDS = 300
 
-.PHONY: demo test lint types unit bench coverage clean
+.PHONY: demo test lint types unit fuzz bench coverage clean
 
 demo: $(VENV)/installed
 	$(BIN)/workingset-mcp demo
@@ -21,6 +22,9 @@ unit: $(VENV)/installed-dev
 	PYTHONWARNDEFAULTENCODING=1 $(BIN)/coverage run -m pytest --numprocesses auto --dist worksteal
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
+
+fuzz: $(VENV)/installed-dev
+	$(BIN)/python bench/fuzz_tests.py --seconds $(SECONDS)
 
 bench: $(VENV)/installed-dev
 	$(BIN)/python bench/performance.py --work build/bench --notes 1300,10000,100000 --peers

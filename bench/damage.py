@@ -1,7 +1,7 @@
-"""What can happen to an index on disk: damage, rights taken away, a disk that is full.
+"""What can happen to an index on disk: damage, lost permissions, a full disk.
 
 `DAMAGES` and `RIGHTS` are the lists; each entry does one thing to a copy of an index folder. Not
-here: what must be answered then (`doors`, `stress_crash`).
+here: the answer that must follow (`doors`, `stress_crash`).
 """
 
 import contextlib
@@ -21,7 +21,7 @@ _chance = random.Random(1)
 
 
 def index_file(folder: Path) -> Path:
-    """The one index file below a folder."""
+    """Return the only index file below a folder."""
     return next(folder.rglob(INDEX))
 
 
@@ -90,10 +90,11 @@ def _own(
         place.chmod(folder_mode if is_folder else file_mode)
 
 
-def _empty(folder: Path) -> None:
+def _empty_of_root(folder: Path) -> None:
     for file in folder.rglob("*"):
         if file.is_file():
             file.unlink()
+    _own(folder, 0)
 
 
 RIGHTS: dict[str, Callable[[Path], object]] = {
@@ -104,14 +105,14 @@ RIGHTS: dict[str, Callable[[Path], object]] = {
         lambda folder: _own(folder, NOBODY, file_owner=0, file_mode=0o644)
     ),
     "folder not writable": lambda folder: _own(folder, 0, file_mode=0o644),
-    "folder not writable, no index": lambda folder: (_empty(folder), _own(folder, 0)),
+    "folder not writable, no index": _empty_of_root,
     "folder not readable": lambda folder: _own(folder, 0, folder_mode=0o700),
-    "nothing writable, no temporary folder": lambda folder: (_empty(folder), _own(folder, 0)),
+    "nothing writable, no temporary folder": _empty_of_root,
 }
 
 
 def make_readable(root: Path) -> None:
-    """Let everybody read a vault, and pass the temporary folders above it."""
+    """Let every user read a vault and enter the temporary folders above it."""
     for place in [root, *root.rglob("*")]:
         place.chmod(0o755 if place.is_dir() else 0o644)
     for above in root.parents:
@@ -121,7 +122,7 @@ def make_readable(root: Path) -> None:
 
 @contextlib.contextmanager
 def small_disk(place: Path, kilobytes: int) -> Iterator[bool]:
-    """A tmpfs of a size, where mounting is allowed."""
+    """Mount a tmpfs of this size, if mounting is allowed."""
     place.mkdir()
     libc = ctypes.CDLL(None, use_errno=True)
     size = f"size={kilobytes}k".encode()
@@ -134,7 +135,7 @@ def small_disk(place: Path, kilobytes: int) -> Iterator[bool]:
 
 
 def fill_up(disk: Path) -> None:
-    """Write until nothing more fits."""
+    """Write until the disk is full."""
     with contextlib.suppress(OSError), (disk / "filling").open("wb", buffering=0) as opened:
         for size in (1 << 20, 1 << 12, 1):
             with contextlib.suppress(OSError):

@@ -1,7 +1,7 @@
-"""One question with its right answer, asked through the commands and through a server.
+"""One question with its correct answer, asked through the commands and through a server.
 
-An outcome is `right`, `one plain sentence` (exit 3, no traceback), or what came instead. Commands
-run in a forked child, which may be another user. Not here: what is done to the index (`damage`).
+An outcome is `right`, `one plain sentence` (exit 3, no traceback), or what was printed instead.
+Commands run in a forked child, possibly as another user. Not here: damage to the index (`damage`).
 """
 
 import os
@@ -16,6 +16,7 @@ from asking import head
 from planted import Planted, words_in
 from raw_client import Server, command
 
+from workingset_mcp.answers.answer import printed
 from workingset_mcp.cli.main import main as command_line
 from workingset_mcp.settings import Settings
 from workingset_mcp.workspace.facade import Workspace
@@ -30,7 +31,7 @@ _MOST_EXAMPLES = 3
 
 
 class Report:
-    """Outcomes by what was done; the first examples of wrong ones are printed."""
+    """Outcomes by kind of damage, with the first wrong ones as examples."""
 
     def __init__(self) -> None:
         self.outcomes: dict[str, Counter[str]] = {}
@@ -55,7 +56,7 @@ class Report:
 
 
 class Asked:
-    """A word with the note it stands in, the count of notes and a brief; asked through any door."""
+    """A word with its note, the number of notes, and a brief; asked through a command or a server."""
 
     def __init__(self, planted: Planted, index_dir: Path) -> None:
         self.planted = planted
@@ -63,18 +64,18 @@ class Asked:
         self.choose(planted.chance.choice(list(planted.still)))
 
     def choose(self, path: str) -> None:
-        """Ask for this note; the right brief is that of an index built now."""
+        """Choose the note to ask for; the correct brief comes from an index built now."""
         self.path = path
         self.word = next(words_in(self.planted.texts[path]))
         self.brief = fresh_brief(self.planted)
 
     def words_of(self, door: str) -> list[str]:
-        """The command of a door."""
+        """The arguments of the command to ask through."""
         asked = {"brief": [BRANCH], "search": [self.word], "items": ["--kind", "note"], "index": []}
         return [door, *asked[door]]
 
     def is_right(self, door: str, text: str) -> bool:
-        """Whether an answer is the right one."""
+        """Whether an answer is correct."""
         notes = f"{len(self.planted.visible()):,}"
         if door == "brief":
             return text.strip() == self.brief.partition("\n")[2].strip()
@@ -87,7 +88,7 @@ class Asked:
     def by_command(
         self, door: str, *, user: int | None = None, temporary: bool = True
     ) -> tuple[str, str]:
-        """Run a command in a child; its outcome and what it said."""
+        """Run a command in a child; return the outcome and the output."""
         words = [*self.words_of(door), "--vault", str(self.planted.root)]
         words += ["--index-dir", str(self.index_dir)]
         nowhere = None if temporary else str(self.index_dir / "nowhere")
@@ -101,7 +102,7 @@ class Asked:
         return what, f"{door}, exit {code}: {head(stdout)} {last_lines(stderr)}"
 
     def by_server(self) -> tuple[str, str]:
-        """Start a server and search; its outcome and what it said."""
+        """Start a server and search; return the outcome and the answer."""
         server = Server(command(self.planted.root, self.index_dir, "serve"))
         try:
             server.initialize()
@@ -128,19 +129,19 @@ class Asked:
 
 
 def fresh_brief(planted: Planted) -> str:
-    """The brief of an index built now, from nothing."""
+    """The brief from an index built from scratch now."""
     workspace = Workspace(planted.root, Settings(), in_memory=True)
     workspace.build()
     workspace.count_all_tokens()
-    text = workspace.brief(BRANCH)
+    text = printed(workspace.brief(BRANCH))
     workspace.close()
     return text
 
 
 def in_child(words: list[str], user: int | None, temporary: str | None) -> tuple[int, str, str]:
-    """Run a command in a forked child, as another user; exit code, stdout and stderr.
+    """Run a command in a forked child, as another user; return exit code, stdout and stderr.
 
-    Forked, since that user may not be allowed to run this interpreter. Exit 70: it raised.
+    It forks because that user may not be allowed to run this interpreter. Exit 70: it raised.
     """
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
         sys.stdout.flush()
@@ -178,7 +179,7 @@ def _exit_code(words: list[str]) -> int:
         command_line(words)
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 1
-    except BaseException:  # noqa: BLE001  # a forked child ends here, or it would run its parent's code
+    except BaseException:  # noqa: BLE001  # a forked child must end here, or it would run its parent's code
         sys.excepthook(*sys.exc_info())
         return 70
     finally:
@@ -188,5 +189,5 @@ def _exit_code(words: list[str]) -> int:
 
 
 def last_lines(text: str, count: int = 3) -> str:
-    """The end of what was printed, as one line."""
+    """The last lines of the output, as one line."""
     return " | ".join(line.strip() for line in text.strip().splitlines()[-count:])

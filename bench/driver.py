@@ -3,10 +3,10 @@
     python bench/driver.py --tool search_notes --arguments '{"query": "renewal"}' \
         --era both --calls 200 --starts 5 -- python -m workingset_mcp serve --vault DIR
 
-With `--needles FILE`, `{query}`, `{question}` and `{path}` in the arguments are replaced by
-those of one needle after the other. Prints milliseconds: start to the handshake's answer, to the
-list of tools, to the first answer (medians over `--starts`), and p50, p99 and the longest of
-`--calls` calls. Not here: what is compared with what (`serving`).
+With `--needles FILE`, `{query}`, `{question}` and `{path}` in the arguments take the values of one
+needle after another. Prints milliseconds from the start to the handshake, to the tool list and to the
+first answer (medians over `--starts`), and p50, p99 and the maximum of `--calls` calls. Not here: the
+comparisons (`serving`).
 """
 
 import argparse
@@ -49,7 +49,7 @@ class Start(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How long calls took, in milliseconds."""
+    """Percentiles of call times, in milliseconds."""
 
     calls: int
     p50: float
@@ -59,14 +59,14 @@ class Spread:
 
 @asynccontextmanager
 async def connected(command: Sequence[str], era: str) -> AsyncIterator[Client]:
-    """A client of a server started for it; the server ends with the block."""
+    """A client of a server started for it; the server stops at the end of the block."""
     server = StdioServerParameters(command=command[0], args=list(command[1:]))
     async with Client(server, mode=ERAS[era]) as client:
         yield client
 
 
 async def call(client: Client, tool: str, arguments: Arguments) -> Call:
-    """Call a tool and time it. Raises RuntimeError when the tool refuses."""
+    """Call a tool and time it. Raises RuntimeError if the tool refuses."""
     started = time.perf_counter()
     result = await client.call_tool(tool, dict(arguments))
     took = (time.perf_counter() - started) * 1e3
@@ -104,7 +104,7 @@ def read_needles(path: Path) -> list[dict[str, Any]]:
 
 
 def filled(arguments: Arguments, needles: Sequence[Mapping[str, Any]]) -> Iterator[Arguments]:
-    """Arguments for one call after the other, without end."""
+    """Yield arguments for one call after another, forever."""
     for needle in cycle(needles or [{}]):
         values = {f"{{{name}}}": str(value) for name, value in needle.items()}
         yield {
@@ -117,7 +117,7 @@ async def measure(
     command: Sequence[str], era: str, tool: str, asked: Iterator[Arguments], *,
     calls: int, starts: int,
 ) -> None:  # fmt: skip
-    """Print how long a server takes to start and to answer."""
+    """Print the times a server takes to start and to answer."""
     runs = [await start_once(command, era, tool, next(asked)) for _ in range(starts)]
     if runs:
         names = ("connected", "tools listed", "first answer")
@@ -137,7 +137,7 @@ async def measure(
 
 
 def main() -> None:
-    """Time a server as the command line says."""
+    """Time a server."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--era", choices=(*ERAS, "both"), default="both")
     parser.add_argument("--tool", required=True)
@@ -145,7 +145,7 @@ def main() -> None:
     parser.add_argument("--needles", type=Path, help="fills {query}, {question}, {path}")
     parser.add_argument("--calls", type=int, default=200)
     parser.add_argument("--starts", type=int, default=5)
-    parser.add_argument("command", nargs="+", help="the server, behind --")
+    parser.add_argument("command", nargs="+", help="the server's command, after --")
     chosen = parser.parse_args()
     needles = read_needles(chosen.needles) if chosen.needles else []
     for era in ERAS if chosen.era == "both" else (chosen.era,):

@@ -1,10 +1,10 @@
-"""The floor: a server of the same SDK with one tool that returns a constant text.
+"""The baseline: a server on the same SDK with one tool that returns a constant text.
 
     python bench/empty_server.py [--bytes 8000]
 
-What a real server takes beyond this is its own. The tool is a plain function like ours, so that
-both pay for a worker thread; `answer_bytes` lets a driver ask for as much text as the real answer
-had.
+Whatever a real server takes beyond this is its own cost. The tool is a plain function like ours, so
+both pay for a worker thread. `answer_bytes` lets a driver ask for as much text as the real answer
+has.
 """
 
 import argparse
@@ -16,7 +16,7 @@ LINE = "- a constant line of text, as long as the lines of notes often are, more
 
 
 def build_server(default_bytes: int) -> MCPServer:
-    """A server whose only tool returns so many bytes of text."""
+    """Build a server whose only tool returns this many bytes of text."""
     server = MCPServer("empty", version="0", log_level="WARNING")
     text = LINE * (1_000_000 // len(LINE))
 
@@ -25,7 +25,7 @@ def build_server(default_bytes: int) -> MCPServer:
         structured_output=False,
     )
     def answer(query: str = "", answer_bytes: int = default_bytes) -> str:
-        """Return a constant text, whatever is asked."""
+        """Return a constant text."""
         return text[:answer_bytes]
 
     return server

@@ -1,12 +1,12 @@
-"""How long a full index takes, against the floor: the same sections put into a bare FTS5 table.
+"""Time a full index against a baseline: the same sections inserted into a bare FTS5 table.
 
     python bench/floors.py VAULT [--rounds 5]
 
-A round is one floor and one build, each in a process of its own, one behind the other; CPU seconds,
-medians over the rounds. The floor has the very sections in memory and inserts them in one
-transaction in one thread; a build walks, reads, parses, writes and merges. Then the parts of a
-build, each done alone, and what the index file is made of. `refreshes` sets a refresh that finds
-nothing beside a bare walk. Not here: anything over MCP (`serving`).
+A round is one baseline and one build, each in its own process; figures are CPU seconds, medians over
+the rounds. The baseline inserts the same sections from memory in one transaction on one thread; a
+build walks, reads, parses, writes and merges. Then it times each part of a build alone and measures
+what the index file contains. `refreshes` compares a refresh that finds nothing with a bare walk. Not
+here: anything over MCP (`serving`).
 """
 
 import argparse
@@ -21,11 +21,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from statistics import median
 
-from workingset_mcp.index import Index
 from workingset_mcp.index.rows import Parsed
+from workingset_mcp.index.sqlite.engine import SqliteEngine
 from workingset_mcp.notes.note import parse_note, text_digest
 from workingset_mcp.settings import Settings, load_settings
-from workingset_mcp.sync.freshness import BATCH_NOTES, Freshness
+from workingset_mcp.sync.applying import BATCH_NOTES
+from workingset_mcp.sync.freshness import Freshness
 from workingset_mcp.vault.folder import Vault
 from workingset_mcp.workspace.facade import Workspace
 
@@ -37,7 +38,7 @@ Seconds = dict[str, float]
 
 
 def floor(vault: Vault, folder: Path) -> Seconds:
-    """CPU seconds of a bare insert of all sections of a vault, and of merging it."""
+    """CPU seconds to insert all sections of a vault into a bare table, and to merge it."""
     texts: list[tuple[str]] = []
     for path in vault.walk().files:
         note = parse_note(path, vault.read(path)[0], vault.settings)
@@ -59,9 +60,9 @@ def floor(vault: Vault, folder: Path) -> Seconds:
 
 
 def build(vault: Vault, folder: Path) -> Seconds:
-    """CPU seconds until a new index is searchable, and until its words are merged."""
+    """CPU seconds until a new index is searchable, and until its word index is merged."""
     clock = Clock()
-    index = Index(folder)
+    index = SqliteEngine(folder)
     freshness = Freshness(vault, index)
     freshness.refresh()
     clock.lap("build")
@@ -72,7 +73,7 @@ def build(vault: Vault, folder: Path) -> Seconds:
 
 
 def parts(vault: Vault, folder: Path) -> Seconds:
-    """CPU seconds of each part of a build, done alone; and shares of the file, by what they hold."""
+    """CPU seconds of each part of a build, timed alone, and the shares of the index file by content."""
     clock = Clock()
     files = vault.walk().files
     clock.lap("walk")
@@ -86,7 +87,7 @@ def parts(vault: Vault, folder: Path) -> Seconds:
         Parsed(note, vault.branch_of(path), fingerprint, time.time_ns(), digest)
         for note, (path, _, fingerprint), digest in zip(notes, read, digests, strict=True)
     ]
-    index = Index(folder)
+    index = SqliteEngine(folder)
     clock.lap("open")
     for start in range(0, len(parsed), BATCH_NOTES):
         index.apply(parsed[start : start + BATCH_NOTES])
@@ -99,7 +100,7 @@ def parts(vault: Vault, folder: Path) -> Seconds:
 
 
 def refreshes(root: Path, index_dir: Path, rounds: int) -> dict[str, list[float]]:
-    """CPU milliseconds over a complete index: nothing changed, a bare walk beside it, a note saved."""
+    """CPU milliseconds on a complete index: no change, a bare walk, one note saved."""
     workspace = Workspace(root, Settings(index_dir=str(index_dir)))
     workspace.build()
     note = root / next(iter(workspace.vault.walk().files))
@@ -115,7 +116,7 @@ def refreshes(root: Path, index_dir: Path, rounds: int) -> dict[str, list[float]
         clock.lap("saving")
         workspace.freshness.refresh()
         clock.lap("one note saved")
-        workspace.freshness.refresh()  # looks once more at what was saved just now
+        workspace.freshness.refresh()  # checks the note that was just saved once more
         for name, times in taken.items():
             times.append(clock.laps[name] * 1e3)
     note.write_bytes(before)
@@ -125,7 +126,7 @@ def refreshes(root: Path, index_dir: Path, rounds: int) -> dict[str, list[float]
 
 
 def bare_walk(folder: Path | str) -> int:
-    """How many files are below a folder: one scandir a folder, one stat a file."""
+    """Count the files below a folder: one scandir per folder, one stat per file."""
     files = 0
     with os.scandir(folder) as entries:
         for entry in entries:
@@ -138,7 +139,7 @@ def bare_walk(folder: Path | str) -> int:
 
 
 class Clock:
-    """CPU seconds from one lap to the next."""
+    """A stopwatch for CPU seconds per lap."""
 
     def __init__(self) -> None:
         self.laps: Seconds = {}
@@ -151,7 +152,7 @@ class Clock:
 
 
 def _shares(folder: Path, vault_bytes: int) -> Mapping[str, float]:
-    """Bytes of the file, of each table and index in it, and of free pages, over those of the vault."""
+    """Bytes of the file, of each table and index, and of free pages, relative to the vault."""
     file = next(folder.glob("*index*.sqlite3"))
     connection = sqlite3.connect(file)
     found = {"size: file": file.stat().st_size}
@@ -171,7 +172,7 @@ _TIMED: Mapping[str, Callable[[Vault, Path], Seconds]] = {
 
 
 def once(which: str, root: Path) -> Seconds:
-    """One of the three in a process of its own: caches of one do not serve the other."""
+    """Run one of the three in its own process, so they share no caches."""
     command = [sys.executable, __file__, str(root), "--one", which]
     answer = subprocess.run(command, check=True, capture_output=True, text=True)
     return dict(json.loads(answer.stdout))

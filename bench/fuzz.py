@@ -1,11 +1,11 @@
-"""Throw random notes and random calls at a workspace: nothing crashes, is slow, or is over budget.
+"""Throw random notes and calls at a workspace: no crash, no slow call, no answer over budget.
 
     python bench/fuzz.py [--notes 20000] [--calls 20000] [--seed 1]
 
-Notes are made of pieces that mean something to a parser, in no order. They are indexed 200 at a time;
-each is then opened, and every tool is asked. Calls take arguments that are right four times of five.
-Limits: a second of processor time a call, its budget counted whole, and a refusal is one sentence.
-Not here: the kinds of hostile input by name (`tests/workspace/test_hostile.py`).
+Notes consist of pieces that mean something to a parser, in random order. They are indexed 200 at a time;
+then each note is opened and every tool is called. Arguments are valid four times out of five. Limits:
+one second of CPU per call, the whole answer within its budget, and a refusal of one sentence. Not here:
+hostile input by kind (`tests/workspace/test_hostile.py`).
 """
 
 import argparse
@@ -17,8 +17,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from workingset_mcp.answers.answer import MOST_BUDGET
-from workingset_mcp.answers.budget import count_tokens
+from workingset_mcp.answers.answer import Answer, printed
+from workingset_mcp.answers.budget import MOST_BUDGET, count_tokens
 from workingset_mcp.errors import WorkingsetError
 from workingset_mcp.settings import Settings
 from workingset_mcp.workspace.facade import Workspace
@@ -50,7 +50,7 @@ _ODD_WORDS = [
     "\ud800",
     "x" * 9_999,
 ]
-_CHOICES: Mapping[str, tuple[list[Any], list[Any]]] = {  # right ones, odd ones
+_CHOICES: Mapping[str, tuple[list[Any], list[Any]]] = {  # valid ones, odd ones
     "branch": (
         [None, "cust/acme", "acme", ".", "cust\\acme"],
         ["../x", "/etc", "a\0b", "x/" * 2_000],
@@ -72,7 +72,7 @@ _CHOICES: Mapping[str, tuple[list[Any], list[Any]]] = {  # right ones, odd ones
 
 
 class Fuzz:
-    """Random texts and calls, and what they brought."""
+    """Random texts and calls, and the faults they found."""
 
     def __init__(self, seed: int) -> None:
         self.chance = random.Random(seed)
@@ -81,7 +81,7 @@ class Fuzz:
         self.longest = (0.0, "")
 
     def text(self, most: int = 24) -> str:
-        """Pieces in no order, now and then a character of any plane."""
+        """Pieces in random order, with an occasional character from any plane."""
         chance = self.chance
         made = [
             chance.choice(PIECES) if chance.random() < 0.9 else chr(chance.randrange(0x11_0000))
@@ -91,21 +91,21 @@ class Fuzz:
         return front + "".join(made)
 
     def value(self, name: str) -> Any:
-        """A value of an argument, right four times of five."""
+        """A value for an argument, valid four times out of five."""
         right, odd = _CHOICES[name]
         return self.chance.choice(right if self.chance.random() < 0.8 else odd)
 
     def words(self) -> str:
-        """A query, or another text that a caller may give."""
+        """A query, or another text that a caller may pass."""
         if self.chance.random() < 0.2:
             return self.chance.choice(_ODD_WORDS)
         return self.text(8) or "plainword"
 
-    def ask(self, what: str, tool: Callable[..., str], **named: Any) -> None:
+    def ask(self, what: str, tool: Callable[..., Answer[Any]], **named: Any) -> None:
         """Call a tool: it answers or refuses, in time and within its budget."""
         started = time.thread_time()
         try:
-            text = tool(**named)
+            text = printed(tool(**named))
             said, outcome = text, "answered"
         except WorkingsetError as error:
             text, said, outcome = "", str(error), "refused"
@@ -125,13 +125,13 @@ class Fuzz:
             self.note("over budget", what, named)
 
     def note(self, problem: str, what: str, named: Mapping[str, Any]) -> None:
-        """Count something that must not be."""
+        """Count a fault."""
         self.wrong[problem] += 1
         if self.wrong[problem] <= _EXAMPLES:
             print(f"   {problem}: {what} {named!r}"[:600], flush=True)
 
     def call(self, workspace: Workspace) -> None:
-        """One call with random arguments."""
+        """Make one call with random arguments."""
         value, words = self.value, self.words
         name = self.chance.choice(("brief", "search", "open", "full", "items"))
         branch, budget, since = value("branch"), value("budget"), value("day")
@@ -150,7 +150,7 @@ class Fuzz:
 
 
 def random_notes(fuzz: Fuzz, count: int, folder: Path) -> None:
-    """Vaults of random notes, each indexed, opened and asked about."""
+    """Make vaults of random notes; index, open and query each."""
     slowest = 0.0
     for first in range(0, count, NOTES_A_VAULT):
         root = folder / f"notes-{first}"
@@ -168,18 +168,18 @@ def random_notes(fuzz: Fuzz, count: int, folder: Path) -> None:
             fuzz.ask("full", workspace.full, branch="cust/acme", budget=budget)
             fuzz.ask("items", workspace.items, kind="open", budget=budget)
         workspace.close()
-    print(f"{count:,} notes; the slowest {NOTES_A_VAULT} took {slowest:.2f} s to index")
+    print(f"{count:,} notes; the slowest batch of {NOTES_A_VAULT} took {slowest:.2f} s to index")
 
 
 def random_calls(fuzz: Fuzz, count: int, folder: Path) -> None:
-    """Random calls on one vault of random notes."""
+    """Make random calls on one vault of random notes."""
     root = folder / "calls"
     _write(fuzz, root, 40)
     workspace = Workspace(root, Settings(), in_memory=True)
     workspace.build()
     for _ in range(count):
         fuzz.call(workspace)
-    if "plainword at home" not in workspace.search("plainword at home"):
+    if "plainword at home" not in printed(workspace.search("plainword at home")):
         fuzz.note("the next call fails", "search", {})
     workspace.close()
     print(f"{count:,} calls")
@@ -202,7 +202,7 @@ def _is_text(said: str) -> bool:
 
 
 def main() -> None:
-    """Fuzz as the command line says; exit 1 when anything was wrong."""
+    """Fuzz and exit with 1 on any fault."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--notes", type=int, default=20_000)
     parser.add_argument("--calls", type=int, default=20_000)
@@ -214,8 +214,8 @@ def main() -> None:
         random_notes(fuzz, chosen.notes, Path(folder))
         random_calls(fuzz, chosen.calls, Path(folder))
     print(", ".join(f"{what} {number:,}" for what, number in sorted(fuzz.outcomes.items())))
-    print(f"longest: {fuzz.longest[0]:.2f} s of processor time: {fuzz.longest[1]}")
-    print(f"{sum(fuzz.wrong.values()):,} things wrong: {dict(fuzz.wrong)}")
+    print(f"longest: {fuzz.longest[0]:.2f} s of CPU: {fuzz.longest[1]}")
+    print(f"{sum(fuzz.wrong.values()):,} faults: {dict(fuzz.wrong)}")
     raise SystemExit(1 if fuzz.wrong else 0)
 
 

@@ -1,11 +1,11 @@
-"""A branch of two million tokens over stdio: the plan, a cancelled page, memory while paging (Linux).
+"""A branch of two million tokens over stdio: plan, cancelled page, memory while paging (Linux).
 
     python bench/heavy.py [--notes 600] [--pages 0]
 
-In each protocol era a server is started over the same vault. Printed: how long the first answer takes
-(the plan); what a page costs, and what is still spent once it is cancelled; whether the next call
-answers at once; memory behind the plan and while following pages to the end (`--pages`: fewer). Not
-here: small branches (`pages`).
+Starts a server on the same vault in each protocol era. Prints the time to the first answer (the plan),
+the cost of a page, the work that continues after a cancellation, whether the next call answers at once,
+and memory after the plan and while paging to the end (`--pages`: fewer). Not here: small branches
+(`pages`).
 """
 
 import argparse
@@ -26,7 +26,7 @@ TOOL = "query_full_context"
 LINES = 250  # about 3,400 tokens
 NOUNS = ("gondola", "kiln", "crane", "harbour", "crate", "contract", "valve", "bridge", "drawing")
 EVERY_SECTION = {"branch": "acme", "query": "nobody", "budget": 20_000}
-CANCELLED_AFTER = 0.3  # of what the page takes
+CANCELLED_AFTER = 0.3  # share of the time a page takes
 QUIET_SECONDS = 1.0
 
 
@@ -46,20 +46,20 @@ def write_notes(root: Path, notes: int) -> dict[str, str]:
 
 
 def child() -> int:
-    """The server that was started last."""
+    """The server started last."""
     children = Path(f"/proc/self/task/{os.getpid()}/children").read_text(encoding="ascii").split()
     return int(children[-1])
 
 
 def memory(process_id: int) -> str:
-    """MB: the most that was ever resident (with the mapped index), and its own memory now."""
+    """Peak resident memory (with mapped files), and private memory now, in MB."""
     status = Path(f"/proc/{process_id}/status").read_text(encoding="ascii")
     most, own = (int(status.partition(f"{name}:")[2].split()[0]) for name in ("VmHWM", "RssAnon"))
     return f"{most / 1024:.0f} ({own / 1024:.0f})"
 
 
 async def quiet(process_id: int) -> float:
-    """Processor seconds that are spent until a process rests."""
+    """CPU seconds a process spends until it is idle."""
     begun = before = processor_seconds(process_id)
     while True:
         await anyio.sleep(QUIET_SECONDS)
@@ -70,7 +70,7 @@ async def quiet(process_id: int) -> float:
 
 
 async def cancelled(client: Client, process_id: int) -> str:
-    """Cancel a running page and see how much is worked on it."""
+    """Cancel a running page and measure how much work continues."""
     await call(client, TOOL, EVERY_SECTION)
     before, began = processor_seconds(process_id), time.perf_counter()
     await call(client, TOOL, EVERY_SECTION)
@@ -102,7 +102,7 @@ async def measure(vault: Path, index: Path, era: str, texts: dict[str, str], mos
     async with connected(command(vault, index, "serve"), era) as client:
         server = child()
         plan = await call(client, TOOL, {"branch": "acme"})
-        print(f"  as the first call of a started server: plan in {plan.milliseconds:.0f} ms")
+        print(f"  first call of a new server: plan in {plan.milliseconds:.0f} ms")
         print(f"  {plan.text.partition(chr(10))[0]}")
         await quiet(server)
         began = memory(server)
@@ -118,7 +118,9 @@ async def measure(vault: Path, index: Path, era: str, texts: dict[str, str], mos
             if pages in (1, 10, 50) or not asked:
                 marks.append(f"{memory(server)} behind {pages}")
         whole = "".join(texts.values()).startswith("".join(shown))
-        print(f"  {pages} pages, slowest {slowest:.0f} ms; joined are the notes so far: {whole}")
+        print(
+            f"  {pages} pages, slowest {slowest:.0f} ms; joined text equals the notes so far: {whole}"
+        )
         print(
             f"  VmHWM (RssAnon) in MB: {began} behind the plan, {behind_plan} behind a query,"
             f" {', '.join(marks)} pages"

@@ -1,9 +1,9 @@
-"""How long a hook takes from its start to its end, against the smallest imports, in one run.
+"""Time a hook from start to end against minimal imports, in one run.
 
     python bench/hooks.py VAULT BRANCH [VAULT BRANCH …] [--runs 9]
 
-Each branch is asked for with an index and without one, by turns with a bare interpreter and one
-that imports `sqlite3` and `json`. Printed: median wall and processor time, and their ratios.
+Each branch is asked for with and without an index, alternating with a bare interpreter and one that
+imports `sqlite3` and `json`. Prints median wall and CPU time, and their ratios.
 """
 
 import argparse
@@ -20,7 +20,7 @@ BARE, IMPORTS = "python -c pass", "import sqlite3, json"
 
 
 def spent(command: list[str]) -> tuple[float, float]:
-    """Wall and processor seconds of a process."""
+    """Wall and CPU seconds of a process."""
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run(
@@ -31,7 +31,7 @@ def spent(command: list[str]) -> tuple[float, float]:
 
 
 def commands(asked: list[str], folder: Path) -> dict[str, list[str]]:
-    """What is timed, by name; the indexes are made now."""
+    """The commands to time, by name; builds the indexes."""
     found = {BARE: [sys.executable, "-c", "pass"], IMPORTS: [sys.executable, "-c", IMPORTS]}
     own = [sys.executable, "-m", "workingset_mcp"]
     for vault, branch in zip(asked[::2], asked[1::2], strict=True):
@@ -54,7 +54,7 @@ def main() -> None:
         for turn in range(chosen.runs + 1):
             for name, command in timed.items():
                 one = spent(command)
-                if turn:  # the first run of each only warms the disk
+                if turn:  # the first run of each only warms the disk cache
                     times[name].append(one)
     middle = {
         name: tuple(statistics.median(one[at] for one in runs) for at in (0, 1))

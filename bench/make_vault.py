@@ -1,11 +1,11 @@
-"""Make a vault of any size, the same bytes for the same seed, with known facts planted in it.
+"""Generate a vault of any size with planted facts; the same seed gives the same bytes.
 
     python bench/make_vault.py DIR --notes 10000 --seed 1 [--needles 200]
 
-Shapes are those of customer and project notes: `cust/<name>/context` and `meetings`, `projects`,
-`wiki`, `log`; a few notes are very long, German, Japanese, or odd (CRLF, a byte order mark, front
-matter that YAML refuses). The facts go to `needles.jsonl` beside DIR, one JSON object a line: kind,
-query (exact terms), question, answer, path, line. Not here: what a note holds (`vault_shapes`).
+The notes look like customer and project notes: `cust/<name>/context` and `meetings`, `projects`,
+`wiki`, `log`. A few are very long, German, Japanese, or odd (CRLF, a byte order mark, invalid YAML
+front matter). The facts go to `needles.jsonl` beside DIR, one JSON object per line: kind, query (exact
+terms), question, answer, path, line. Not here: what a note contains (`vault_shapes`).
 """
 
 import argparse
@@ -21,7 +21,7 @@ from vault_shapes import Planned, Prose, blocks_of
 from vault_words import EVERYDAY, MEETINGS, TRADES, WIKI_TOPICS
 
 NEWEST_DAY = date(2026, 6, 20)
-SHARES = {"wiki": 0.20, "projects": 0.14, "log": 0.06}  # customers have the rest
+SHARES = {"wiki": 0.20, "projects": 0.14, "log": 0.06}  # customers get the rest
 CONTEXT = ("index", "open-items", "people", "architecture")
 NOTES_A_CUSTOMER = 40
 NOTES_A_PROJECT = 20
@@ -34,7 +34,7 @@ BROKEN_FRONT_MATTER_SHARE = 0.003
 
 
 class Plan:
-    """The notes of a vault to be, in the order they are written."""
+    """The notes to generate, in writing order."""
 
     def __init__(self, prose: Prose, notes: int) -> None:
         self.prose = prose
@@ -93,7 +93,7 @@ class Plan:
                 self._add(f"{folder}/{self._name()}.md", "project", name, day)
 
     def _name(self) -> str:
-        """Some words that name no other note; never a number, which might be read as a year."""
+        """A unique name of a few words, without numbers, which could be read as a year."""
         name = "-".join(self.prose.words(2))
         while name in self._names:
             name += f"-{self.prose.words(1)[0]}"
@@ -112,7 +112,7 @@ class Plan:
 
 
 def text_of(prose: Prose, note: Planned, facts: Sequence[Fact]) -> str:
-    """The text of a note, with its facts as paragraphs of their own in its second half."""
+    """The text of a note, with each fact as a paragraph in the second half."""
     blocks = blocks_of(prose, note)
     for fact in facts:
         blocks.insert(prose.number(len(blocks) // 2, len(blocks)), fact.sentence)
@@ -128,7 +128,7 @@ def text_of(prose: Prose, note: Planned, facts: Sequence[Fact]) -> str:
 
 
 def write_vault(folder: Path, *, notes: int, seed: int, needles: int) -> int:
-    """Write the notes and `needles.jsonl`; returns the bytes of the notes."""
+    """Write the notes and `needles.jsonl`; return the total bytes of the notes."""
     prose = Prose(seed, spare_words=notes // 10 + 2 * needles + 100)
     planned = Plan(prose, notes).notes
     facts = plan_facts(prose, planned, needles)
@@ -149,7 +149,7 @@ def write_vault(folder: Path, *, notes: int, seed: int, needles: int) -> int:
 
 
 def needles_file(vault: Path) -> Path:
-    """Where the facts planted in a vault are told."""
+    """The path of the file that lists the facts planted in a vault."""
     return vault.parent / "needles.jsonl"
 
 
@@ -163,7 +163,7 @@ def _needle(fact: Fact, path: str, text: str) -> str:
 
 
 def main() -> None:
-    """Make a vault as the command line says."""
+    """Generate a vault."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folder", type=Path, metavar="DIR", help="a new or empty folder")
     parser.add_argument("--notes", type=int, default=1_300)

@@ -1,12 +1,12 @@
-"""Many agents at one server over HTTP: calls, errors, waiting times, and the server's memory.
+"""Many agents on one server over HTTP: calls, errors, latency, and the server's memory.
 
     python bench/many_agents.py --vault DIR [--clients 200] [--seconds 60] [--pause 5]
 
-Each agent has a token and a connection of its own; every second one is of the older protocol era. It
-calls the five tools in turn with `--pause` seconds between calls (0: as fast as it can) and connects
-anew after `CALLS_A_SESSION` calls, so that what a session leaves behind would show. Agents write the
-protocol by hand: 200 clients of the SDK would keep a machine busier than the server does. Memory is
-the server's resident set, every tenth of the run. Linux only.
+Each agent has its own connection; every second one uses the older protocol era. It calls the five tools
+in turn, with `--pause` seconds between calls (0: as fast as possible), and reconnects after
+`CALLS_A_SESSION` calls, so that anything a session leaks would show. Agents write the protocol by hand,
+because 200 SDK clients would use more CPU than the server. Memory is the server's resident set, sampled
+ten times during the run. Linux only.
 """
 
 import argparse
@@ -28,7 +28,7 @@ import anyio
 import httpx2
 from driver import spread
 
-SHARED = "a long random text"  # between this server and its clients
+SHARED = "a long random text"  # shared by this server and its clients
 CALLS_A_SESSION = 20
 ERAS = ("2025-11-25", "2026-07-28")
 CLIENT = {"name": "many agents", "version": "1"}
@@ -44,7 +44,7 @@ CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
 
 @dataclass
 class Run:
-    """What happened, over all agents."""
+    """Results of all agents."""
 
     port: int
     note: str
@@ -56,17 +56,17 @@ class Run:
 
 
 async def agent(run: Run, number: int) -> None:
-    """One agent after another on one seat, until the run ends."""
+    """Run one agent after another until the run ends."""
     await anyio.sleep(random.random() * run.pause)
     while time.monotonic() < run.ends:
         try:
             await session(run, number)
-        except Exception as error:  # noqa: BLE001  # a seat goes on whatever ends a session; each kind is counted
+        except Exception as error:  # noqa: BLE001  # the next agent starts whatever ends a session; each kind is counted
             run.errors[f"session: {type(error).__name__} {error}"] += 1
 
 
 async def session(run: Run, number: int) -> None:
-    """Connect, call, leave."""
+    """Connect, make the calls, disconnect."""
     reading, writing = await asyncio.open_connection("127.0.0.1", run.port)
     line = Line(reading, writing, ERAS[number % 2])
     try:
@@ -90,7 +90,7 @@ async def session(run: Run, number: int) -> None:
 
 @dataclass
 class Line:
-    """One kept-alive connection that speaks one era of the protocol over HTTP."""
+    """A keep-alive HTTP connection that speaks one protocol era."""
 
     reading: asyncio.StreamReader
     writing: asyncio.StreamWriter
@@ -99,19 +99,19 @@ class Line:
     calls: int = 0
 
     async def meet(self) -> None:
-        """Shake hands, where the era does."""
+        """Do the handshake, if the era has one."""
         if self.era == ERAS[0]:
             client = {"protocolVersion": self.era, "capabilities": {}, "clientInfo": CLIENT}
             await self.call("initialize", client)
             await self.send("POST", {"jsonrpc": "2.0", "method": "notifications/initialized"})
 
     async def part(self) -> None:
-        """End the session, where there is one."""
+        """End the session, if there is one."""
         if self.session:
             await self.send("DELETE")
 
     async def call(self, method: str, parameters: dict[str, Any], name: str = "") -> bytes:
-        """One request; the whole body of its answer."""
+        """Send one request and return the whole response body."""
         self.calls += 1
         modern = self.era == ERAS[1]
         more = {"Mcp-Method": method, "Mcp-Name": name} if modern else {}
@@ -121,7 +121,7 @@ class Line:
         return await self.send("POST", request, **more)
 
     async def send(self, verb: str, body: object = None, **headers: str) -> bytes:
-        """One exchange over HTTP. Raises ConnectionError for any status but 200 and 202."""
+        """Do one HTTP exchange. Raises ConnectionError for any status but 200 and 202."""
         sent = json.dumps(body).encode() if body else b""
         headers |= {"Mcp-Session-Id": self.session} if self.session else {}
         headers |= {
@@ -161,13 +161,13 @@ def resident_megabytes(process: int) -> float:
 
 
 def processor_seconds(process: int) -> float:
-    """What a process has had of the processors."""
+    """CPU seconds a process has used."""
     fields = Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 async def measure(run: Run, clients: int, seconds: float, process: int) -> list[float]:
-    """Let the agents loose; the server's memory before, ten times meanwhile, and after."""
+    """Run the agents; sample the server's memory before, ten times during, and after the run."""
     memory = [resident_megabytes(process)]
     async with anyio.create_task_group() as group:
         for number in range(clients):
@@ -179,7 +179,7 @@ async def measure(run: Run, clients: int, seconds: float, process: int) -> list[
 
 
 def started(vault: Path, index_dir: str, port: int) -> subprocess.Popen[bytes]:
-    """A server that has indexed the vault."""
+    """Start a server and wait until it has indexed the vault."""
     words = ["serve", "--vault", str(vault), "--index-dir", index_dir]
     process = subprocess.Popen(
         [sys.executable, "-m", "workingset_mcp", *words, "--http", f"127.0.0.1:{port}"],
@@ -198,7 +198,7 @@ def started(vault: Path, index_dir: str, port: int) -> subprocess.Popen[bytes]:
 
 
 def main() -> None:
-    """Print what was measured; exit 1 on any error."""
+    """Print the measurements; exit with 1 on any error."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--vault", type=Path, required=True)
     parser.add_argument("--clients", type=int, default=200)
@@ -225,9 +225,11 @@ def main() -> None:
     errors = run.errors + warm.errors
     print(f"{given.clients} clients, {given.seconds:.0f} s, pause {given.pause:g} s")
     print(f"calls {took.calls:,} in {run.sessions:,} sessions, errors {errors.total()}")
-    print(f"ms a call: p50 {took.p50:.0f}, p99 {took.p99:.0f}, most {took.most:.0f}")
-    print(f"server: {used / took.calls * 1e3:.1f} ms of processor a call, {used:.0f} s in all")
-    print(f"server MB, before and every tenth: {' '.join(f'{size:.0f}' for size in memory)}")
+    print(f"ms per call: p50 {took.p50:.0f}, p99 {took.p99:.0f}, longest {took.most:.0f}")
+    print(f"server: {used / took.calls * 1e3:.1f} ms of CPU per call, {used:.0f} s in total")
+    print(
+        f"server MB, before and ten times during the run: {' '.join(f'{size:.0f}' for size in memory)}"
+    )
     for kind, count in errors.most_common(5):
         print(f"  {count} x {kind}")
     sys.exit(bool(errors))

@@ -1,7 +1,7 @@
-"""The page of figures, in Markdown: what is asked beside what was measured, growth, others beside us.
+"""The performance page in Markdown: targets and results, growth, and other tools.
 
-Made from the figures of `performance` alone; what was not measured says so. Values are medians; a
-ratio is the median of ratios within a round. Not here: measuring, the plot (`plot`).
+It uses only the figures of `performance`; a missing figure is shown as not measured. Values are
+medians; a ratio is the median of the ratios within each round. Not here: measuring, the plot (`plot`).
 """
 
 import math
@@ -11,7 +11,7 @@ from typing import Any
 
 from plot import curves, slope
 
-LARGEST_OFTEN = 10_000  # the size that the table asks for; larger vaults are measured once
+LARGEST_OFTEN = 10_000  # the size of the targets table; larger vaults are measured once
 SMALL, LARGE = 1_300, 100_000
 ABSENT = "not measured"
 
@@ -20,7 +20,7 @@ Row = Sequence[str]
 
 
 def page(figures: Figures) -> str:
-    """The whole page."""
+    """Render the whole page."""
     sizes = {int(notes): made for notes, made in figures["sizes"].items()}
     versions = ", ".join(f"{name} {told}" for name, told in figures.get("versions", {}).items())
     return (
@@ -28,14 +28,14 @@ def page(figures: Figures) -> str:
             [
                 "# Performance",
                 "",
-                "Made by one command, which also makes the vaults: `python bench/performance.py --work DIR"
+                "One command generates the vaults and this page: `python bench/performance.py --work DIR"
                 " --notes 1300,10000,100000 --peers`.",
                 "",
-                f"Made with {versions}. Floors and ours by turns in one run; medians, of at least five"
-                " rounds up to 10,000 notes and of one above. Absolute times depend on the machine, ratios"
-                " much less.",
+                f"Measured with {versions}. Each run alternates the baseline and this server. Figures are"
+                " medians: of at least five rounds up to 10,000 notes, of one round above that. Absolute"
+                " times depend on the machine, ratios much less.",
                 "",
-                "## What is asked, and what was measured",
+                "## Targets and results",
                 "",
                 *_asked(sizes),
                 "",
@@ -53,7 +53,7 @@ def page(figures: Figures) -> str:
                 "",
                 *_growth(figures, sizes),
                 "",
-                "## Others beside us",
+                "## Compared with other tools",
                 "",
                 *_others(figures.get("peers", {})),
             ]
@@ -63,45 +63,50 @@ def page(figures: Figures) -> str:
 
 
 def table(head: Row, rows: Sequence[Row]) -> list[str]:
-    """A table."""
+    """Render a Markdown table as lines."""
     lines = [head, ["---"] * len(head), *rows]
     return [f"| {' | '.join(line)} |" for line in lines]
 
 
-# -- what is asked ---------------------------------------------------------------------------------
+# -- targets ---------------------------------------------------------------------------------
+
+
+def _asked_in(at: Figures, era: str) -> list[tuple[str, str, Callable[[], str]]]:
+    """The targets of a server in one protocol era."""
+    return [
+        (f"search over stdio, {era}", "p50 ≤ 8 ms and p99 ≤ 25 ms above an empty tool",
+         lambda: _above(at["search"][era]["search"])),
+        (f"brief over stdio, {era}", "p50 ≤ 10 ms above an empty tool, for a branch of 50 notes",
+         lambda: _above(at["search"][era]["brief"])
+         + f"; {at['search'][era]['notes of a brief']:.0f} notes; repeated "
+         + _above(at["search"][era]["brief, repeated"])),
+        (f"process start to first answer, warm index, {era}",
+         "≤ 1.3 × an empty server built on the SDK",
+         lambda: _ratio(at["start"][era]["first answer"], "{:.0f} ms")),
+    ]  # fmt: skip
 
 
 def _asked(sizes: Mapping[int, Figures]) -> list[str]:
     at = sizes.get(LARGEST_OFTEN, {})
     rows: list[tuple[str, str, Callable[[], str]]] = [
         ("full index, searchable", "≤ 3.0 × a bare FTS5 insert of the same sections",
-         lambda: _ratio(at["index"], "{:.2f} s", "of processor")),
-        ("refresh, nothing changed", "≤ 1.5 × a bare `scandir` and `stat` walk",
-         lambda: _ratio(at["refresh"], "{:.0f} ms", "of processor")),
-        ("one file saved → a search over MCP shows it", "p50 ≤ 150 ms, longest of 50 ≤ 400 ms",
+         lambda: _ratio(at["index"], "{:.2f} s", "of CPU")),
+        ("refresh with no changes", "≤ 1.5 × a bare `scandir` and `stat` walk",
+         lambda: _ratio(at["refresh"], "{:.0f} ms", "of CPU")),
+        ("from a save to a search over MCP that shows it", "p50 ≤ 150 ms, longest of 50 ≤ 400 ms",
          lambda: _saves(at["save"]["milliseconds"])),
     ]  # fmt: skip
     for era in ("handshake", "sessionless"):
-        rows += [
-            (f"search over stdio, {era}", "p50 ≤ 8 ms and p99 ≤ 25 ms above an empty tool",
-             lambda era=era: _above(at["search"][era]["search"])),
-            (f"brief over stdio, {era}", "p50 ≤ 10 ms above an empty tool, branch of 50 notes",
-             lambda era=era: _above(at["search"][era]["brief"])
-             + f"; {at['search'][era]['notes of a brief']:.0f} notes; asked again "
-             + _above(at["search"][era]["brief, asked again"])),
-            (f"process start → first answer, index warm, {era}",
-             "≤ 1.3 × the SDK's own empty server",
-             lambda era=era: _ratio(at["start"][era]["first answer"], "{:.0f} ms")),
-        ]  # fmt: skip
+        rows += _asked_in(at, era)
     rows += [
-        ("all briefs of a 1,300-note vault, cold process, warm index", "≤ 1.5 s",
+        ("all briefs of a 1,300-note vault, new process, warm index", "≤ 1.5 s",
          lambda: f"{median(sizes[SMALL]['cli']['all briefs']):.2f} s"),
         ("`hook`, `status`", "≤ 0.3 s", lambda: _commands(at["cli"], "hook", "status")),
         ("`brief`, `search` from the command line", "≤ 0.9 s",
          lambda: _commands(at["cli"], "brief", "search")),
         ("commands that import the SDK", "none",
          lambda: ", ".join(at["cli"]["import mcp"]) or "none"),
-        ("resident memory, serving, idle", "≤ 1.5 × the empty server + 40 MB",
+        ("resident memory of an idle server", "≤ 1.5 × the empty server + 40 MB",
          lambda: _memory(at["memory"])),
         ("index size", "≤ 2.2 × the vault",
          lambda: "{:.2f} × ({:.0f} MB of {:.0f} MB)".format(
@@ -109,12 +114,12 @@ def _asked(sizes: Mapping[int, Figures]) -> list[str]:
              at["size"]["index bytes"] / 1e6, at["size"]["vault bytes"] / 1e6)),
         ("search at 100,000 notes", "p50 ≤ 25 ms above an empty tool",
          lambda: _above(sizes[LARGE]["search"]["handshake"]["search"])),
-        ("full index from 10,000 to 100,000 notes", "≤ 11 ×",
+        ("full index, 100,000 against 10,000 notes", "≤ 11 ×",
          lambda: "{:.1f} ×".format(median(sizes[LARGE]["index"]["ours"])
                                    / median(at["index"]["ours"]))),
     ]  # fmt: skip
     told = [(what, asked, _or_absent(measured)) for what, asked, measured in rows]
-    return table((f"what, at {LARGEST_OFTEN:,} notes", "asked", "measured"), told)
+    return table((f"at {LARGEST_OFTEN:,} notes", "target", "measured"), told)
 
 
 def _or_absent(measured: Callable[[], str]) -> str:
@@ -152,11 +157,11 @@ def _memory(made: Figures) -> str:
     return f"**{ours:.0f} MB**, allowed {1.5 * floor + 40:.0f} MB (empty server {floor:.0f} MB)"
 
 
-# -- where the time goes, and growth ---------------------------------------------------------------
+# -- where the time goes, growth ---------------------------------------------------------------
 
 
 def _where(at: Figures) -> list[str]:
-    rows = []
+    rows: list[Row] = []
     if "index" in at:
         parts = {
             name: seconds for name, seconds in at["index"]["parts"].items()
@@ -164,17 +169,17 @@ def _where(at: Figures) -> list[str]:
         }  # fmt: skip
         whole = sum(parts.values())
         shares = {name: seconds / whole for name, seconds in parts.items()}
-        rows.append(("full index, each part alone", f"{whole:.2f} s", _shares(shares)))
+        rows.append(("full index, parts timed separately", f"{whole:.2f} s", _shares(shares)))
     for name, made in at.get("profile", {}).items():
         rows.append((name, f"{made['milliseconds']:.1f} ms", _shares(made["shares"])))
     rows += _saved(at) + _commanded(at)
     if not rows:
         return [ABSENT]
-    return table((f"what, at {LARGEST_OFTEN:,} notes", "takes", "of which"), rows)
+    return table((f"at {LARGEST_OFTEN:,} notes", "time", "share"), rows)
 
 
 def _saved(at: Figures) -> list[Row]:
-    """A save: the refresh and the search in it are measured elsewhere."""
+    """The shares of a save; the refresh and the search in it are measured elsewhere."""
     try:
         whole = median(at["save"]["milliseconds"])
         parts = {
@@ -184,18 +189,18 @@ def _saved(at: Figures) -> list[Row]:
     except KeyError:
         return []
     shares = {name: part / whole for name, part in parts.items()}
-    shares["waiting for events to end, and for the next search"] = 1 - sum(shares.values())
-    return [("one file saved, to a search that shows it", f"{whole:.0f} ms", _shares(shares))]
+    shares["waiting for file events and the next search"] = 1 - sum(shares.values())
+    return [("from a save to a search that shows it", f"{whole:.0f} ms", _shares(shares))]
 
 
 def _commanded(at: Figures) -> list[Row]:
     imports = at.get("cli", {}).get("imports", {})
-    rows = []
+    rows: list[Row] = []
     for name, importing in imports.items():
         whole = median(at["cli"][name])
         shares = {
             "importing": importing / whole,
-            "Python itself, and the work": 1 - importing / whole,
+            "Python start-up and the work": 1 - importing / whole,
         }
         rows.append((f"`{name}`", f"{whole:.2f} s", _shares(shares)))
     return rows
@@ -217,7 +222,7 @@ def _calls(sizes: Mapping[int, Figures]) -> list[str]:
                     f"{median(floor['p50']):.1f} / {median(floor['p99']):.1f}",
                     f"{one['bytes']:,.0f}",
                 ))  # fmt: skip
-    head = ("notes", "call", "p50 / p99, ms", "empty tool, as many bytes", "bytes of an answer")
+    head = ("notes", "call", "p50 / p99, ms", "empty tool, same bytes, p50 / p99", "answer bytes")
     return table(head, rows) if rows else [ABSENT]
 
 
@@ -240,19 +245,30 @@ def _growth(figures: Figures, sizes: Mapping[int, Figures]) -> list[str]:
         if (one := sizes[size].get("search")) else ABSENT
         for size in notes
     ]  # fmt: skip
-    rows.append(("planted facts shown, asked exactly and as questions", *found, ""))
+    rows.append(("planted facts shown: exact query, question", *found, ""))
     return table(("what", *(f"{size:,} notes" for size in notes), "slope"), rows)
 
 
-# -- others ----------------------------------------------------------------------------------------
+# -- other tools ----------------------------------------------------------------------------------------
+
+
+def _found(form: str, name: str) -> list[tuple[str, Callable[[Figures], str]]]:
+    """Speed and quality for one form of question."""
+    return [
+        (f"{name}: p50 / p99",
+         lambda made: f"{made[form]['p50']:.1f} / {made[form]['p99']:.1f} ms"),
+        (f"{name}: first / first ten / shown",
+         lambda made: " / ".join(f"{made[form][key]:.2f}" for key in ("first", "among", "shown"))),
+        (f"{name}: answer tokens", lambda made: f"{made[form]['tokens']:,}"),
+    ]  # fmt: skip
 
 
 def _others(peers: Mapping[str, Figures]) -> list[str]:
     ran = {name: made for name, made in peers.items() if "query" in made}
     lines = [
-        f"One vault of {SMALL:,} notes, {{}} questions a form; each over stdio as an agent has it."
-        " Recall is how often the right note is named first, and among the first ten; shown is how"
-        " often the answer itself is in the text.".format(
+        f"One vault of {SMALL:,} notes, {{}} questions in each form, each tool called over stdio as an"
+        " agent calls it. \"first\" and \"first ten\": how often the right note ranks first, or among the"
+        " first ten. \"shown\": how often the reply contains the answer itself.".format(
             max((made["query"]["asked"] for made in ran.values()), default=0)
         ),
         "",
@@ -261,22 +277,13 @@ def _others(peers: Mapping[str, Figures]) -> list[str]:
         ("version", lambda made: made["version"]),
         ("index, whole process", _indexed),
         ("index on disk", lambda made: f"{made['index bytes'] / 1e6:.1f} MB"),
-        ("refresh, one note saved, whole process", lambda made: f"{median(made['refresh']):.2f} s"),
+        ("refresh after one save, whole process", lambda made: f"{median(made['refresh']):.2f} s"),
         ("start to first answer", lambda made: f"{median(made['start']):,.0f} ms"),
         ("save to searchable, p50 / longest / never", _seen),
         ("`tools/list`", lambda made: f"{made['tools tokens']:,} tokens, {made['tools']} tools"),
         ("memory, serving", lambda made: f"{made['memory']:.0f} MB"),
     ]
-    for form, name in (("query", "exact"), ("question", "question")):
-        rows += [
-            (f"{name}: p50 / p99",
-             lambda made, form=form: f"{made[form]['p50']:.1f} / {made[form]['p99']:.1f} ms"),
-            (f"{name}: first / first ten / shown",
-             lambda made, form=form: " / ".join(
-                 f"{made[form][key]:.2f}" for key in ("first", "among", "shown"))),
-            (f"{name}: tokens of an answer",
-             lambda made, form=form: f"{made[form]['tokens']:,}"),
-        ]  # fmt: skip
+    rows += _found("query", "exact") + _found("question", "question")
     told = [
         (what, *(_cell(figure, made) for made in ran.values()))
         for what, figure in rows
@@ -285,9 +292,9 @@ def _others(peers: Mapping[str, Figures]) -> list[str]:
     lines.append("")
     for name, made in peers.items():
         if made.get("failed"):
-            lines.append(f"- {name}: **did not run to its end**: {made['failed']}.")
+            lines.append(f"- {name}: **did not finish**: {made['failed']}.")
         elif made["remark"]:
-            cut = "; asked as far as its index had come" if "index cut" in made else ""
+            cut = "; queried on the part it had indexed" if "index cut" in made else ""
             lines.append(f"- {name}: {made['remark']}{cut}.")
     return lines
 

@@ -1,11 +1,11 @@
-"""Whether the pages of a full context, joined, are the notes, and whether an edit between two is said.
+"""Check that joined pages of full context equal the notes, and that an edit between pages is reported.
 
     python bench/pages.py VAULT... [--budgets 500 5000 20000]
 
-Each vault is copied first. For every branch and budget the printed calls are followed to the end and
-the joined text is compared (SHA-256) with the files. Then, for every branch of several pages, a note is
-edited between two pages: of the branch, which must be said, with nothing shown; and of another branch,
-which must not matter. Not here: how pages are made (`history`).
+Works on a copy of each vault. For every branch and budget it follows the printed calls to the end and
+compares the joined text (SHA-256) with the files. Then, in every branch of several pages, it edits a
+note between two pages. An edit in the branch must be reported, with no notes shown; an edit in another
+branch must not matter. Not here: how pages are made (`answers/full`).
 """
 
 import argparse
@@ -20,6 +20,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from workingset_mcp.answers.answer import printed
 from workingset_mcp.answers.budget import count_tokens
 from workingset_mcp.notes.note import decode
 from workingset_mcp.settings import Settings
@@ -34,7 +35,7 @@ _NEXT = re.compile(r"^next: (query_full_context\(.*\))$", re.MULTILINE)
 
 
 class Joined(NamedTuple):
-    """The text of each note as the pages of a branch show it."""
+    """The text of each note, joined from the pages of a branch."""
 
     texts: dict[str, str]
     pages: int
@@ -43,7 +44,7 @@ class Joined(NamedTuple):
 
 
 def blocks_of(page: str) -> Iterator[tuple[str, str]]:
-    """Path and text of each block of a page, read by its printed shapes alone."""
+    """Path and text of each block of a page, parsed from the printed format alone."""
     at = page.find("\n### ") + 1
     while at and at < len(page):
         head = _BLOCK.match(page, at)
@@ -63,21 +64,21 @@ def blocks_of(page: str) -> Iterator[tuple[str, str]]:
 
 def next_call(page: str) -> dict[str, Any] | None:
     """Arguments of the call that a page prints for the next one; None on the last page."""
-    printed = _NEXT.search(page[: page.find("\n### ") + 1])
-    if printed is None:
+    found = _NEXT.search(page[: page.find("\n### ") + 1])
+    if found is None:
         return None
-    call = ast.parse(printed[1], mode="eval").body
+    call = ast.parse(found[1], mode="eval").body
     assert isinstance(call, ast.Call)
     return {str(given.arg): ast.literal_eval(given.value) for given in call.keywords}
 
 
 def joined(workspace: Workspace, branch: str, budget: int) -> Joined:
-    """All pages of a branch."""
+    """Fetch all pages of a branch."""
     texts: dict[str, str] = {}
     pages = tokens = over = 0
     asked: dict[str, Any] | None = {"branch": branch}
     while asked is not None:
-        page = workspace.full(**asked, budget=budget)
+        page = printed(workspace.full(**asked, budget=budget))
         spent = count_tokens(page)
         pages, tokens, over = pages + 1, tokens + spent, over + (spent > budget)
         for path, text in blocks_of(page):
@@ -87,7 +88,7 @@ def joined(workspace: Workspace, branch: str, budget: int) -> Joined:
 
 
 def digest_of(texts: dict[str, str]) -> str:
-    """One digest of all notes."""
+    """Return one digest of all notes."""
     digest = hashlib.sha256()
     for path in sorted(texts):
         digest.update(f"{path}\0{texts[path]}\0".encode("utf-8", "surrogatepass"))
@@ -95,14 +96,14 @@ def digest_of(texts: dict[str, str]) -> str:
 
 
 def on_disk(workspace: Workspace, branch: str) -> dict[str, str]:
-    """The notes of a branch as the files have them."""
+    """Read the notes of a branch from the files."""
     root, indexed = workspace.vault.root, workspace.known_paths()
     paths = [path for path in indexed if workspace.vault.branch_of(path) == branch]
     return {path: decode((root / path).read_bytes())[0] for path in paths}
 
 
 def compare(workspace: Workspace, budget: int) -> str:
-    """A row of the table: every branch of a vault at one budget."""
+    """Make a table row: every branch of a vault at one budget."""
     began = time.process_time()
     equal = pages = tokens = over = notes = 0
     branches = workspace.branches()
@@ -119,21 +120,21 @@ def compare(workspace: Workspace, budget: int) -> str:
 
 
 def page_after_edit(workspace: Workspace, branch: str, call: dict[str, Any]) -> str:
-    """A page asked for while a note of a branch has a line more."""
+    """Ask for a page while a note has one more line."""
     file = workspace.vault.root / max(on_disk(workspace, branch))
     before = file.read_bytes()
     file.write_bytes(before + b"\nOne more line.\n")
-    page = workspace.full(**call, budget=EDIT_BUDGET)
+    page = printed(workspace.full(**call, budget=EDIT_BUDGET))
     file.write_bytes(before)
     return page
 
 
 def edit(workspace: Workspace) -> str:
-    """A row of the table: edits between the first two pages of every branch that has two."""
+    """Make a table row: edits between the first two pages of every branch with at least two."""
     asked = said = shown = elsewhere = went_on = 0
     branches = workspace.branches()
     for branch in branches:
-        following = next_call(workspace.full(branch, budget=EDIT_BUDGET))
+        following = next_call(printed(workspace.full(branch, budget=EDIT_BUDGET)))
         if following is None:
             continue
         page = page_after_edit(workspace, branch, following)
@@ -148,7 +149,7 @@ def edit(workspace: Workspace) -> str:
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    """Compare the vaults that the command line names."""
+    """Compare the vaults named on the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("vaults", nargs="+", type=Path, metavar="VAULT")
     parser.add_argument("--budgets", nargs="+", type=int, default=[500, 5_000, 20_000])
@@ -167,7 +168,7 @@ def main(words: Sequence[str] | None = None) -> None:
         "| vault | budget | branches | notes | pages | tokens | equal | over budget | ms a page |"
     )
     print("|---|---|---|---|---|---|---|---|---|", *rows, sep="\n")
-    print("\n| vault | edits inside | said | text shown | edits elsewhere | went on |")
+    print("\n| vault | edits inside | reported | text shown | edits elsewhere | went on |")
     print("|---|---|---|---|---|---|", *edits, sep="\n")
 
 

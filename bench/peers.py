@@ -1,9 +1,9 @@
-"""Others beside us on one vault: installed from package registries, driven alike, never trusted.
+"""Compare other tools with this one on one vault: same driver, isolated, never trusted.
 
-Each gets a copy of the vault (some write into it) and a home of its own below `--work`. Time-boxed:
-a phase that takes too long ends with what it has, and that is said. A peer that does not install, or
-fails, is told with its reason. Offline keyword search only: no models. Not here: the questions (the
-needles of `make_vault`), how each is driven (`adapters`), how figures are shown (`page`).
+Each tool gets a copy of the vault (some write into it) and its own home folder below `--work`. Each
+phase has a time limit; a phase that exceeds it keeps its results so far, and the page says so. If a tool
+fails to install or run, the page gives the reason. Offline keyword search only, no models. Not here: the
+questions (the needles of `make_vault`), driving each tool (`adapters`), showing figures (`page`).
 """
 
 import json
@@ -27,8 +27,8 @@ from serving import files_below, saved
 from workingset_mcp.answers.budget import count_tokens
 
 INDEX_SECONDS = 300.0
-INDEX_ALL_SECONDS = 25.0  # no further build is begun behind it
-PHASE_SECONDS = 40.0  # for each form of the questions
+INDEX_ALL_SECONDS = 25.0  # no further build starts after this
+PHASE_SECONDS = 40.0  # per form of question
 ROUNDS = 5
 SAVES = 12
 SAVE_SECONDS = 8.0
@@ -39,19 +39,19 @@ Figures = dict[str, Any]
 
 
 class Keeper(Protocol):
-    """Where figures are kept, and who is told."""
+    """Stores figures and reports progress."""
 
     figures: Figures
 
     def say(self, what: str) -> None:
-        """One line of progress."""
+        """Print one line of progress."""
 
     def write(self) -> None:
-        """Keep what is there."""
+        """Write the figures so far."""
 
 
 def measure_peers(work: Path, vault: Path, kept: Keeper, only: list[str] | None) -> None:
-    """Every peer, one after the other; what it reached, or why it did not run."""
+    """Measure every peer in turn; record its figures, or why it did not run."""
     needles = read_needles(needles_file(vault))
     random.Random(1).shuffle(needles)
     for peer in PEERS:
@@ -72,7 +72,7 @@ def measure_peers(work: Path, vault: Path, kept: Keeper, only: list[str] | None)
 
 
 class Run:
-    """One peer over its copy of the vault."""
+    """One peer on its copy of the vault."""
 
     def __init__(self, peer: Peer, folder: Path, needles: list[dict[str, Any]]) -> None:
         self.peer, self.folder, self.needles = peer, folder, needles
@@ -85,7 +85,7 @@ class Run:
         self._notes: dict[str, str] = {}
 
     def prepare(self, vault: Path, made: Figures) -> None:
-        """Install it where it is not yet, and copy the vault."""
+        """Install the peer if needed, and copy the vault."""
         self.folder.mkdir(parents=True, exist_ok=True)
         installed = self.folder / "installed"
         if not installed.exists():
@@ -98,7 +98,7 @@ class Run:
         self._notes = {path.removesuffix(".md").lower(): path for path in paths}
 
     def measure(self, made: Figures) -> None:
-        """All that is asked of it."""
+        """Take all measurements."""
         self._build(made)
         if self.peer.by_command:
             self._questions(made, self._ask_command)
@@ -137,7 +137,7 @@ class Run:
                 run(command, INDEX_SECONDS, self.environment)
             try:
                 made["index"].append(self._seconds(last))
-            except subprocess.TimeoutExpired as error:  # asked as far as it came
+            except subprocess.TimeoutExpired as error:  # queried on the part it indexed
                 made["index cut"] = error.timeout
                 return
         made["index bytes"] = sum(path.stat().st_size for path in files_below(self.home))
@@ -206,7 +206,7 @@ class Run:
             }  # fmt: skip
 
     def _named(self, text: str) -> list[str]:
-        """The notes that an answer names, in order, by path, with or without a root or an ending."""
+        """The notes that an answer names, in order; paths may lack the root or the suffix."""
         named: dict[str, None] = {}
         for spelled in _PATH.findall(text):
             parts = spelled.strip("./").lower().removesuffix(".md").split("/")
@@ -217,7 +217,7 @@ class Run:
         return list(named)
 
     def _saves(self, ask: Callable[[str], str]) -> Figures:
-        """Milliseconds from a save to the first answer that names the note, and how often never."""
+        """Milliseconds from a save to the first answer that names the note, and how many were never found."""
         chance, took, missed = random.Random(), [], 0
         paths = sorted(self._notes.values())
         for path in chance.sample(paths, SAVES):

@@ -1,13 +1,13 @@
-"""One command: make vaults, measure floors, ours and others, and write the page and the plot.
+"""Generate vaults, measure baselines, this server and other tools, and write the page and the plot.
 
     python bench/performance.py --work DIR [--notes 1300,10000,100000] [--peers] [--only start,search]
     python bench/performance.py --work DIR --render
 
-DIR gets a folder a size (vault, needles, index), what peers need, and `figures.json`. Each part that
-is measured replaces its figures there at once, so a run can be cut, or made part by part when the
-machine is quiet; the page is always written from that file. Parts: index, refresh, cold, start,
-search, save, memory, cli, profile. Not here: how each is measured (`floors`, `serving`, `processes`,
-`profiles`, `peers`), how it is shown (`page`, `plot`).
+DIR gets one folder per size (vault, needles, index), the files of the peers, and `figures.json`. Each
+part writes its figures there as soon as it is measured, so you can stop a run, or measure part by part
+while the machine is quiet. The page is always rendered from that file. Parts: index, refresh, cold,
+start, search, save, memory, cli, profile. Not here: how each is measured (`floors`, `serving`,
+`processes`, `profiles`, `peers`) and shown (`page`, `plot`).
 """
 
 import argparse
@@ -37,7 +37,7 @@ Figures = dict[str, Any]
 
 
 def index(bench: serving.Bench, rounds: int) -> Figures:
-    """A floor and a build by turns, and, unless that is done once, the parts of a build."""
+    """Alternate the baseline and a build; with more than one round, also time the parts of a build."""
     made: Figures = {"floor": [], "ours": []}
     for _ in range(rounds):
         bare, ours = (floors.once(which, bench.vault) for which in ("floor", "build"))
@@ -50,23 +50,23 @@ def index(bench: serving.Bench, rounds: int) -> Figures:
 
 
 def refresh(bench: serving.Bench, rounds: int) -> Figures:
-    """A refresh that finds nothing beside a bare walk, and one that finds one note."""
+    """Time a refresh that finds nothing, a bare walk, and a refresh that finds one note."""
     return dict(floors.refreshes(bench.vault, bench.index_dir, max(9, rounds)))
 
 
 def cold(bench: serving.Bench, rounds: int) -> Figures:
-    """A server that starts without an index."""
+    """Start a server without an index."""
     shutil.rmtree(bench.index_dir, ignore_errors=True)
     return anyio.run(serving.cold, bench, "handshake")
 
 
 def start(bench: serving.Bench, rounds: int) -> Figures:
-    """Starts in both protocol eras."""
+    """Time starts in both protocol eras."""
     return {era: anyio.run(serving.starts, bench, era, max(5, rounds)) for era in ERAS}
 
 
 def search(bench: serving.Bench, rounds: int) -> Figures:
-    """All calls in both protocol eras (in one, if once), and whether they find what was planted."""
+    """Time all calls in both protocol eras (one era for large vaults), and check that they find the facts."""
     eras = list(ERAS) if rounds > 1 else ["handshake"]
     made: Figures = {
         era: {
@@ -79,12 +79,12 @@ def search(bench: serving.Bench, rounds: int) -> Figures:
 
 
 def save(bench: serving.Bench, rounds: int) -> Figures:
-    """From a save to an answer."""
+    """Time a save until an answer shows it."""
     return {"milliseconds": anyio.run(serving.saves, bench, "handshake")}
 
 
 def profile(bench: serving.Bench, rounds: int) -> Figures:
-    """Where the time goes."""
+    """Profile where the time goes."""
     return profiles.shares(bench, rounds)
 
 
@@ -93,11 +93,11 @@ PARTS: dict[str, Callable[[serving.Bench, int], Figures]] = {
     "save": save, "memory": processes.memory, "cli": processes.commands, "profile": profile,
 }  # fmt: skip
 NEEDS_NO_INDEX = ("cold", "index")
-ONCE = ("index", "refresh", "search", "save", "memory")  # what is measured of larger vaults
+ONCE = ("index", "refresh", "search", "save", "memory")  # the parts measured on larger vaults
 
 
 def vault_of(work: Path, notes: int) -> Path:
-    """The vault of a size, made when it is not there."""
+    """Return the vault of a size; generate it if it is missing."""
     folder = work / str(notes)
     made = folder / "needles.jsonl"
     if not made.exists():
@@ -107,7 +107,7 @@ def vault_of(work: Path, notes: int) -> Path:
 
 
 def measure(work: Path, notes: int, only: list[str], kept: "Kept") -> None:
-    """All parts that were asked for, at one size."""
+    """Measure the chosen parts at one size."""
     kept.say(f"{notes:,} notes")
     vault = vault_of(work, notes)
     bench = serving.Bench(vault, work / str(notes) / "index")
@@ -133,30 +133,30 @@ class Kept:
         self._started = time.monotonic()
 
     def say(self, what: str) -> None:
-        """One line of progress."""
+        """Print one line of progress."""
         print(f"{time.monotonic() - self._started:6.0f} s  {what}", flush=True)
 
     def keep(self, notes: int, name: str, made: Figures) -> None:
-        """Keep the figures of one part at one size."""
+        """Store the figures of one part at one size."""
         self.figures["sizes"].setdefault(str(notes), {})[name] = made
         self.write()
         self.say(f"{notes:,} notes: {name}")
 
     def write(self) -> None:
-        """Write what is there."""
+        """Write the figures so far."""
         self.file.write_text(json.dumps(self.figures, indent=1), encoding="utf-8")
 
 
 def main() -> None:
-    """Measure as the command line says, then write the page and the plot."""
+    """Measure, then write the page and the plot."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--work", type=Path, required=True, help="folder for vaults and figures")
-    parser.add_argument("--notes", default="1300,10000", help="sizes of vaults (1300,10000)")
+    parser.add_argument("--notes", default="1300,10000", help="vault sizes (1300,10000)")
     parser.add_argument("--only", help=f"of {','.join(PARTS)}, or none")
-    parser.add_argument("--peers", action="store_true", help="install and measure others too")
+    parser.add_argument("--peers", action="store_true", help="also install and measure other tools")
     parser.add_argument("--peer", action="append", help="only this peer")
-    parser.add_argument("--render", action="store_true", help="write the page, measure nothing")
-    parser.add_argument("--docs", type=Path, default=DOCS, help="where page and plot go")
+    parser.add_argument("--render", action="store_true", help="only write the page")
+    parser.add_argument("--docs", type=Path, default=DOCS, help="folder for the page and the plot")
     chosen = parser.parse_args()
     work: Path = chosen.work.resolve()
     work.mkdir(parents=True, exist_ok=True)
@@ -167,7 +167,7 @@ def main() -> None:
         for notes in map(int, chosen.notes.split(",")) if only else ():
             measure(work, notes, only, kept)
         if chosen.peers or chosen.peer:
-            from peers import measure_peers  # reads package registries' tools; not needed before
+            from peers import measure_peers  # imported late: only `--peers` needs it
 
             measure_peers(work, vault_of(work, PEER_NOTES), kept, chosen.peer)
     chosen.docs.mkdir(exist_ok=True)

@@ -1,8 +1,8 @@
-"""A vault whose every line holds a word that stands nowhere else, and what must be found in it.
+"""A vault in which every line has a unique word, and what must be found in it.
 
-`Planted` edits files the ways people and programs do, and keeps beside them, in a plain dict, what
-each note says: the reference that answers are compared with. Nothing of the package is used to
-know what is right. Not here: asking (`stress_freshness`, `stress_servers`, `stress_crash`).
+`Planted` edits files the way people and programs do, and keeps the expected text of each note in a plain
+dict, the reference for comparing answers. The reference uses none of the package's code. Not here:
+asking (`stress_freshness`, `stress_servers`, `stress_crash`).
 """
 
 import os
@@ -25,13 +25,13 @@ FOLDERS = (
     "log",
     "",
 )
-_LETTERS = "bcdfghjkmpqvwxz"  # no vowel, s, l or y: the stemmer leaves such words alone
+_LETTERS = "bcdfghjkmpqvwxz"  # no vowel, s, l or y: the stemmer leaves such words unchanged
 _CARRIERS = ("cust", "projects")
 _REMEMBERED = 400
 
 
 class Planted:
-    """A vault on disk, and in `texts` what every note file in it holds, ignored ones included."""
+    """A vault on disk; `texts` has the content of every note file in it, including ignored ones."""
 
     def __init__(self, root: Path, *, seed: int, beside: int = 0) -> None:
         self.root = root
@@ -40,11 +40,11 @@ class Planted:
         self.texts: dict[str, str] = {}
         self.still: dict[str, str] = {}  # notes that are never edited
         self.ignored: dict[str, tuple[str, ...]] = {}  # folder of an ignore file -> its lines
-        self.gone: deque[str] = deque(maxlen=_REMEMBERED)  # words that stood in a note
-        self.changed: deque[str] = deque(maxlen=20)  # notes, the latest last
+        self.gone: deque[str] = deque(maxlen=_REMEMBERED)  # words that were in a note
+        self.changed: deque[str] = deque(maxlen=20)  # notes, latest last
         self.changed_at: dict[str, float] = {}
-        self.links: dict[str, Path] = {}  # folders that are links, and where they really are
-        self.between: Callable[[], None] = lambda: None  # called while a save is half done
+        self.links: dict[str, Path] = {}  # folders that are links: their real place
+        self.between: Callable[[], None] = lambda: None  # called in the middle of a save
         self.shared_counts: dict[str, list[tuple[float, int]]] = {w: [] for w in SHARED_WORDS}
         self._names = 0
         root.mkdir(parents=True)
@@ -59,7 +59,7 @@ class Planted:
     # -- what must be true -------------------------------------------------------------------------
 
     def visible(self, branch: str | None = None) -> dict[str, str]:
-        """The notes that are sources now, of the vault or of one branch."""
+        """The notes that count as sources now, in the vault or in one branch."""
         return {
             path: text
             for path, text in self.texts.items()
@@ -67,7 +67,7 @@ class Planted:
         }
 
     def is_ignored(self, path: str) -> bool:
-        """Whether an ignore file keeps a note out: by `/folder/`, `/name.md` or `name.md`."""
+        """Whether an ignore file excludes a note with `/folder/`, `/name.md` or `name.md`."""
         for base, lines in self.ignored.items():
             if base and not path.startswith(f"{base}/"):
                 continue
@@ -84,11 +84,11 @@ class Planted:
         return False
 
     def holders(self, word: str, branch: str | None = None) -> list[str]:
-        """The visible notes that hold a word."""
+        """The visible notes that contain a word."""
         return [path for path, text in self.visible(branch).items() if word in text]
 
     def real(self, path: str) -> str:
-        """Where a path of the vault leads, by links too; a path out of the vault is no note's."""
+        """Where a path of the vault leads, through links too; a path out of the vault is not a note."""
         file = self.root / path
         if not file.is_symlink():
             return path
@@ -96,7 +96,7 @@ class Planted:
         return target.relative_to(self.root).as_posix() if self.root in target.parents else ""
 
     def counts_since(self, word: str, moment: float) -> set[int]:
-        """How many visible notes held a shared word at any time since a moment."""
+        """How many visible notes have contained a shared word at any time since a moment."""
         log = self.shared_counts[word]
         first = max((at for at, (when, _) in enumerate(log) if when <= moment), default=0)
         return {count for _, count in log[first:]}
@@ -104,11 +104,11 @@ class Planted:
     # -- words and texts ---------------------------------------------------------------------------
 
     def word(self) -> str:
-        """A word that was never written before."""
+        """Return a word that was never written before."""
         return "zq" + "".join(self.chance.choice(_LETTERS) for _ in range(10))
 
     def text(self, tasks: int | None = None) -> str:
-        """A note of new words: notes of as many tasks have the same size."""
+        """Return a note of new words; notes with equally many tasks have the same size."""
         word = self.word
         boxes = range(self.chance.randint(1, 3) if tasks is None else tasks)
         return (
@@ -118,10 +118,10 @@ class Planted:
             + f"- [x] sent {word()}\n\nDecision: {word()}\n"
         )
 
-    # -- edits, each as some program does it -------------------------------------------------------
+    # -- edits, each as some program makes it -------------------------------------------------------
 
     def edit(self) -> str:
-        """One random edit; the name of what was done."""
+        """Make one random edit and return its name."""
         few = len(self.texts) - len(self.still) < 40
         kind = self.chance.choices(EDITS, weights=_WHEN_FEW if few else _WHEN_MANY)[0]
         kind(self)
@@ -129,7 +129,7 @@ class Planted:
         return kind.__name__
 
     def create(self) -> None:
-        """A new note, in a folder that may be new."""
+        """Create a note, possibly in a new folder."""
         self._names += 1
         folder = self.chance.choice(FOLDERS)
         if self._free(folder):
@@ -138,12 +138,12 @@ class Planted:
             self._write(path, self._keep(path, self.text()))
 
     def save(self) -> None:
-        """Written anew in place."""
+        """Rewrite a note in place."""
         if path := self._any():
             self._write(path, self._keep(path, self.text()))
 
     def save_unseen(self) -> None:
-        """Edited in place: same size, same inode, modification time put back."""
+        """Edit a note in place: same size, same inode, modification time restored."""
         if path := self._any():
             file, before = self.root / path, (self.root / path).stat()
             text = self._keep(path, self.text(self.texts[path].count("- [ ]")))
@@ -152,7 +152,7 @@ class Planted:
             os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
 
     def replace(self) -> None:
-        """Written beside it and renamed over it, half of the time with the old times."""
+        """Write a file beside the note and rename it over the note; half the time keep the old times."""
         if path := self._any():
             file, before = self.root / path, (self.root / path).stat()
             beside = file.with_name(f".{file.name}.{self.chance.randint(1, 9)}.tmp")
@@ -164,7 +164,7 @@ class Planted:
             beside.replace(file)
 
     def empty_then_write(self) -> None:
-        """Truncated, and written a moment later."""
+        """Truncate a note and write it a moment later."""
         if path := self._any():
             with (self.root / path).open("wb") as opened:
                 self._keep(path, "")
@@ -174,7 +174,7 @@ class Planted:
                 opened.write(self._keep(path, self.text()).encode())
 
     def rename(self) -> None:
-        """A note under another name, maybe over another note."""
+        """Rename a note, possibly over another note."""
         path, folder = self._any(), self.chance.choice(FOLDERS)
         if path and self._free(folder):
             name = self.chance.choice(
@@ -188,7 +188,7 @@ class Planted:
                 self._keep(target, text)
 
     def rename_folder(self) -> None:
-        """A folder out of the vault's sight, or back."""
+        """Rename a folder so that the vault no longer sees it, or back."""
         folder = self.chance.choice([name for name in FOLDERS if name])
         hidden = self.root / ".trash" / folder.replace("/", "-")
         if self._free(folder) and (self.root / folder).is_dir() and not hidden.exists():
@@ -203,13 +203,13 @@ class Planted:
             self._found_again(folder)
 
     def delete(self) -> None:
-        """A note gone."""
+        """Delete a note."""
         if path := self._any():
             (self.root / path).unlink()
             self._drop(path)
 
     def link(self) -> None:
-        """A note's place taken by a link: to another note, out of the vault, or to nothing."""
+        """Replace a note by a link: to another note, out of the vault, or to nothing."""
         path = self._any()
         target = self.chance.choice(
             (self.outside / "secret.md", self.root / (self._any() or "x.md"))
@@ -222,7 +222,7 @@ class Planted:
             self._drop(path)
 
     def link_folder(self) -> None:
-        """A folder moved out of the vault and linked to from its old place; or put back."""
+        """Move a folder out of the vault and link to it from its old place, or move it back."""
         if self.links and self.chance.random() < 0.7:
             folder, real = self.links.popitem()
             (self.root / folder).unlink()
@@ -240,7 +240,7 @@ class Planted:
             self._forget_rules(folder)
 
     def ignore(self) -> None:
-        """An ignore file written, changed or gone, in the vault's root or below."""
+        """Write, change or delete an ignore file, in the vault's root or below."""
         base = self.chance.choice(("", "", "cust/acme", "wiki"))
         file = self.root / base / ".gitignore"
         if not self._free(base) or not file.parent.is_dir():
@@ -276,7 +276,7 @@ class Planted:
         self.changed_at[path] = time.perf_counter()
 
     def _keep(self, path: str, text: str) -> str:
-        """Remember what a note will hold; its words of before are gone."""
+        """Record the new content of a note; its old words are gone."""
         self.gone.extend(WORD.findall(self.texts.get(path, "")))
         self.texts[path] = text
         self.changed.append(path)
@@ -292,13 +292,13 @@ class Planted:
         return [path for path in self.texts if path.startswith(f"{folder}/")]
 
     def _free(self, folder: str) -> bool:
-        """Whether no folder at or above, nor one below, is a link."""
+        """Whether no folder at, above or below the path is a link."""
         return not any(
             f"{folder}/".startswith(f"{one}/") or one.startswith(f"{folder}/") for one in self.links
         )
 
     def _found_again(self, folder: str) -> None:
-        """What a folder that came back holds, read from the disk."""
+        """Read the content of a folder that came back."""
         for file in (self.root / folder).rglob("*"):
             path = file.relative_to(self.root).as_posix()
             if file.name == ".gitignore":
@@ -343,7 +343,7 @@ _WHEN_MANY = (2, 3, 4, 4, 3, 1.5, 0.5, 1, 0.7, 0.4, 0.7)
 
 
 def branch_of(path: str) -> str:
-    """The branch of a note, as documented: two levels under a carrier, else the top folder."""
+    """The branch of a note as documented: two levels below a carrier, else the top folder."""
     folders = path.split("/")[:-1]
     if not folders:
         return "."

@@ -1,7 +1,7 @@
 """The growth of five figures from the smallest vault to the largest, as an SVG with log-log axes.
 
-Each line starts at 1: what is drawn is how many times more a larger vault takes, and its slope (the
-exponent that fits best, 1: as the vault grows) stands at its end. Not here: the figures.
+Each line starts at 1 and shows the growth factor. The label at its end gives the slope: the best-fitting
+exponent, where 1 means in proportion to the vault. Not here: the figures.
 """
 
 import math
@@ -20,7 +20,7 @@ COLOURS = {
     "index": "#b3261e", "refresh": "#1f6feb", "search": "#2a7d2e", "brief": "#8a4fbf",
     "memory": "#a15c00",
 }  # fmt: skip
-_CURVES = {
+_CURVES: dict[str, Callable[[Any], float]] = {
     "index": lambda made: median(made["index"]["ours"]),
     "refresh": lambda made: median(made["refresh"]["ours"]),
     "search": lambda made: median(made["search"]["handshake"]["search"]["ours"]["p50"]),
@@ -30,7 +30,7 @@ _CURVES = {
 
 
 def curves(figures: Mapping[str, Any]) -> dict[str, Points]:
-    """For each figure the sizes at which it was measured (notes) and its medians, smallest first."""
+    """For each figure, its measured sizes (notes) and medians, smallest size first."""
     found: dict[str, list[tuple[float, float]]] = {name: [] for name in _CURVES}
     for notes in sorted(figures["sizes"], key=int):
         for name, figure in _CURVES.items():
@@ -42,7 +42,7 @@ def curves(figures: Mapping[str, Any]) -> dict[str, Points]:
 
 
 def slope(points: Points) -> float:
-    """The exponent of growth: least squares over logarithms. One point: nan."""
+    """The exponent of growth by least squares over logarithms; nan for one point."""
     xs, ys = ([math.log(point[at]) for point in points] for at in (0, 1))
     x, y = sum(xs) / len(xs), sum(ys) / len(ys)
     spread = sum((one - x) ** 2 for one in xs)
@@ -52,7 +52,7 @@ def slope(points: Points) -> float:
 
 
 def growth(figures: Mapping[str, Any]) -> str:
-    """The plot."""
+    """Render the plot."""
     drawn = {name: points for name, points in curves(figures).items() if len(points) > 1}
     sizes = sorted({notes for points in drawn.values() for notes, _ in points}) or [1.0, 10.0]
     most = max([value / points[0][1] for points in drawn.values() for _, value in points] or [10.0])
@@ -64,7 +64,7 @@ def growth(figures: Mapping[str, Any]) -> str:
         ' font-family="sans-serif" font-size="13" role="img">',
         "<title>Growth from the smallest vault to the largest</title>",
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>',
-        f'<text x="{LEFT}" y="22" font-size="15">Times more than at {sizes[0]:,.0f} notes</text>',
+        f'<text x="{LEFT}" y="22" font-size="15">Growth factor since {sizes[0]:,.0f} notes</text>',
         f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 12}" text-anchor="middle">notes</text>',
     ]
     for notes in sizes:
@@ -88,7 +88,9 @@ def growth(figures: Mapping[str, Any]) -> str:
         parts.append(_text(WIDTH - RIGHT + 10, label_at, told, "start", colour))
     even = f"{x(sizes[0]):.1f},{y(1):.1f} {x(sizes[-1]):.1f},{y(sizes[-1] / sizes[0]):.1f}"
     parts.append(f'<polyline points="{even}" fill="none" stroke="#777777" stroke-dasharray="4 4"/>')
-    parts.append(_text(LEFT, 42, "dashed: as the vault grows, slope 1", "start", "#555555"))
+    parts.append(
+        _text(LEFT, 42, "dashed: growth in proportion to the vault, slope 1", "start", "#555555")
+    )
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 

@@ -1,7 +1,8 @@
-"""Whole processes of ours: what commands take, what memory a server holds, how large an index is.
+"""Whole processes: time of commands, memory of a server, size of an index.
 
-Wall seconds over a warm index; memory is the resident set of a server that has answered and rests,
-beside the empty server's. Not here: calls over MCP (`serving`), the floor of a build (`floors`).
+Times are wall seconds with a warm index. Memory is the resident set of a server that has answered and is
+idle, next to the empty server's. Not here: calls over MCP (`serving`), the baseline of a build
+(`floors`).
 """
 
 import os
@@ -35,7 +36,7 @@ def commands(bench: Bench, rounds: int) -> Figures:
     for turn in range(rounds + 1):
         for name, command in asked.items():
             seconds = spent(command)[0]
-            if turn:  # the first run of each only warms the disk
+            if turn:  # the first run of each only warms the disk cache
                 found[name].append(seconds)
     imports = {name: imported(_told_of_imports(command)) for name, command in asked.items()}
     found["import mcp"] = [name for name, modules in imports.items() if "mcp" in modules]
@@ -53,7 +54,7 @@ def _told_of_imports(command: list[str]) -> bytes:
 
 
 def imported(told: bytes) -> dict[str, tuple[float, float]]:
-    """Modules and their seconds, own and with what they import, from what Python says of imports."""
+    """Seconds per module, own and including its imports, from the output of `-X importtime`."""
     rows = [line.removeprefix(b"import time:").split(b"|") for line in told.splitlines()]
     return {
         name.decode().strip(): (int(own) / 1e6, int(whole) / 1e6)
@@ -63,7 +64,7 @@ def imported(told: bytes) -> dict[str, tuple[float, float]]:
 
 
 def memory(bench: Bench, rounds: int) -> Figures:
-    """MB that rest in a server behind a search and a brief, and in the empty server."""
+    """Resident MB of a server after a search and a brief, and of the empty server."""
     found: Figures = {"ours": [], "floor": []}
     for _ in range(rounds):
         asked = [*bench.searches(2), *bench.briefs(1)[0]]
@@ -85,7 +86,7 @@ def _resident(command: list[str], asked: list[Asked]) -> float:
 
 
 def _quiet(process_id: int) -> None:
-    """Wait until a process rests, or for a bounded time."""
+    """Wait until a process is idle, at most for a bounded time."""
     deadline, before = time.monotonic() + QUIET_WITHIN_SECONDS, -1.0
     while time.monotonic() < deadline:
         now = processor_seconds(process_id)
@@ -102,7 +103,7 @@ def resident_megabytes(process_id: int, name: str = "VmRSS") -> float:
 
 
 def complete_index(bench: Bench) -> Figures:
-    """Build or complete the index, token counts included: seconds, its bytes and the vault's."""
+    """Build or complete the index, with token counts; return seconds and the bytes of index and vault."""
     from_nothing = not bench.index_dir.exists()
     wall, processor = spent(bench.command("index"))
     return {
@@ -115,7 +116,7 @@ def complete_index(bench: Bench) -> Figures:
 
 
 def versions() -> Figures:
-    """What the figures were made with."""
+    """The versions used for the figures."""
     told = subprocess.run(
         [sys.executable, "-c", _VERSIONS], check=True, capture_output=True, text=True
     )

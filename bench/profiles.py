@@ -1,7 +1,7 @@
-"""Where the time goes: own time by part, of calls inside one process, and of a start.
+"""Where the time goes: self time by part, for calls in one process and for a start.
 
-`cProfile` slows small functions down, so shares are a direction and not a measure; what a call takes
-without it stands beside. Not here: the parts of a build, each timed alone (`floors`).
+`cProfile` slows down small functions, so the shares are only a guide; the time of a call without it is
+given too. Not here: the parts of a build, each timed alone (`floors`).
 """
 
 import cProfile
@@ -38,7 +38,7 @@ def shares(bench: Bench, rounds: int) -> Figures:
         "search, in process": _profiled(bench, Workspace.search, queries),
         "brief, in process": _profiled(bench, Workspace.brief, branches),
         "refresh, in process": _profiled(bench, _refreshed, [""] * 9),
-        "start to first answer, processor": _start(bench, rounds),
+        "start to first answer, CPU": _start(bench, rounds),
     }
 
 
@@ -47,14 +47,14 @@ def _refreshed(workspace: Workspace, _: str) -> None:
 
 
 def _start(bench: Bench, rounds: int) -> Figures:
-    """A start: what the SDK imports, our modules, other libraries; and then the work."""
+    """Split a start into SDK imports, our modules, other libraries, and the work after them."""
     laps = [_started(bench) for _ in range(rounds)]
     whole = median(map(sum, laps))
     shares = (median(lap) / whole for lap in zip(*laps, strict=True))
     return {"milliseconds": whole * 1e3, "shares": dict(zip(_LAPS, shares, strict=True))}
 
 
-_LAPS = ("the SDK", "our modules", "other libraries", "opening, wiring, refresh, first search")
+_LAPS = ("the SDK", "our modules", "other libraries", "opening, set-up, refresh, first search")
 
 
 def _started(bench: Bench) -> tuple[float, ...]:
@@ -80,11 +80,11 @@ def _profiled(bench: Bench, ask: Callable[[Workspace, str], object], asked: list
             ask(workspace, one)
             took.append((time.perf_counter() - started) * 1e3)
     profile = cProfile.Profile()
-    with _opened(bench) as workspace, profile:  # another one, which has kept no answer
+    with _opened(bench) as workspace, profile:  # a new workspace, with no kept answers
         for one in asked:
             ask(workspace, one)
     own: Counter[str] = Counter()
-    stats: Any = pstats.Stats(profile)  # its stub names no `stats`
+    stats: Any = pstats.Stats(profile)  # its stub lacks `stats`
     for (file, _, function), row in stats.stats.items():
         own[_part(file, function)] += row[2]
     whole = sum(own.values())

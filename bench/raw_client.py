@@ -1,7 +1,7 @@
-"""A server process and its bytes: JSON-RPC over pipes without an SDK between, so that all is seen.
+"""A server process and its raw bytes: JSON-RPC over pipes without an SDK, so nothing is hidden.
 
-`Server` starts one, calls its tools, keeps every byte of its stdout, and ends it in any way. Not
-here: what is asked of it (`stress_servers`, `stress_crash`, `stress_life`); timing (`driver`).
+`Server` starts one, calls its tools, keeps every byte of its stdout, and can stop it in several ways.
+Not here: the questions (`stress_servers`, `stress_crash`, `stress_life`), timing (`driver`).
 """
 
 import json
@@ -20,7 +20,7 @@ _PROTOCOL = "2025-06-18"
 
 
 class Answer(NamedTuple):
-    """What a call brought, and how long it took."""
+    """An answer and how long it took."""
 
     text: str
     is_error: bool
@@ -28,7 +28,7 @@ class Answer(NamedTuple):
 
 
 class Server:
-    """A running server. Raises TimeoutError when it gives no answer, EOFError when it is gone."""
+    """A running server. Raises TimeoutError if it does not answer, EOFError if it is gone."""
 
     def __init__(
         self, command: Sequence[str], *, environment: Mapping[str, str] | None = None,
@@ -49,7 +49,7 @@ class Server:
             reader.start()
 
     def initialize(self) -> dict[str, Any]:
-        """The handshake."""
+        """Do the handshake."""
         asked = {
             "protocolVersion": _PROTOCOL,
             "capabilities": {},
@@ -81,14 +81,14 @@ class Server:
     def request(
         self, method: str, parameters: Mapping[str, Any], seconds: float = ANSWER_SECONDS
     ) -> dict[str, Any]:
-        """Send a request and wait for the message with its number."""
+        """Send a request and wait for its response."""
         number = self.begin(method, parameters)
         return self.answers([number], seconds)[number]
 
     def answers(
         self, numbers: Iterable[int], seconds: float = ANSWER_SECONDS
     ) -> dict[int, dict[str, Any]]:
-        """Wait for the messages with these numbers."""
+        """Wait for the responses with these ids."""
         waiting, found = set(numbers), {}
         deadline = time.monotonic() + seconds
         while waiting:
@@ -105,7 +105,7 @@ class Server:
         return found
 
     def begin(self, method: str, parameters: Mapping[str, Any]) -> int:
-        """Send a request and do not wait; its number."""
+        """Send a request without waiting; return its id."""
         self._number += 1
         self.send(
             {"jsonrpc": "2.0", "id": self._number, "method": method, "params": dict(parameters)}
@@ -117,7 +117,7 @@ class Server:
         self.send_bytes(json.dumps(message).encode() + b"\n")
 
     def send_bytes(self, raw: bytes) -> None:
-        """Send bytes as they are. Raises EOFError when nobody reads them."""
+        """Send raw bytes. Raises EOFError if nobody reads them."""
         assert self.process.stdin is not None
         try:
             self.process.stdin.write(raw)
@@ -126,7 +126,7 @@ class Server:
             raise EOFError("the server closed its stdin") from None
 
     def close_stdin(self) -> float:
-        """Close its stdin; seconds until it is gone. Raises TimeoutExpired after 20 s."""
+        """Close its stdin; return the seconds until it is gone. Raises TimeoutExpired after 20 s."""
         assert self.process.stdin is not None
         started = time.perf_counter()
         self.process.stdin.close()
@@ -134,7 +134,7 @@ class Server:
         return time.perf_counter() - started
 
     def kill(self) -> None:
-        """End it with SIGKILL, whatever it does, and collect what it printed."""
+        """Kill it with SIGKILL and collect its output."""
         self.process.kill()
         self.process.wait()
         for reader in self._readers:
@@ -153,7 +153,7 @@ class Server:
             try:
                 message = json.loads(line)
             except ValueError:
-                continue  # `stray_lines` tells
+                continue  # `stray_lines` reports them
             if isinstance(message, dict):
                 self._answers.put(message)
         self._answers.put(None)
@@ -164,13 +164,13 @@ class Server:
 
 
 def command(vault: Path, index_dir: Path, *words: str) -> list[str]:
-    """A command of ours over a vault and an index folder."""
+    """The arguments of one of our commands for a vault and an index folder."""
     places = ["--vault", str(vault), "--index-dir", str(index_dir)]
     return [sys.executable, "-m", "workingset_mcp", *words, *places]
 
 
 def stray_lines(lines: Sequence[bytes]) -> list[bytes]:
-    """What of a stdout is no JSON-RPC message."""
+    """The lines of stdout that are not JSON-RPC messages."""
     stray = []
     for line in lines:
         try:
@@ -184,13 +184,13 @@ def stray_lines(lines: Sequence[bytes]) -> list[bytes]:
 
 
 def processor_seconds(process_id: int) -> float:
-    """Processor time a running process has used (Linux)."""
+    """CPU time a running process has used (Linux)."""
     fields = Path(f"/proc/{process_id}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def wait_until_gone(process_id: int, seconds: float = 20.0) -> float:
-    """Seconds until a process that is not our child is gone. Raises TimeoutError."""
+    """Wait until a process that is not our child is gone; return the seconds. Raises TimeoutError."""
     started = time.perf_counter()
     while time.perf_counter() < started + seconds:
         if not _is_running(process_id):

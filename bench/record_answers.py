@@ -1,12 +1,12 @@
-"""Record what the product says over whole vaults, and compare two recordings.
+"""Record all answers over whole vaults, and compare two recordings.
 
     python bench/record_answers.py record OUT.json VAULT... [--python PYTHON]
     python bench/record_answers.py compare BEFORE.json AFTER.json [--show 5]
 
-A recording holds the answers of all five tools over stdio, of the prompts, resources and the tool list, of
-every command that prints an answer, and of the hooks of every client. Calls are derived from the vault
-alone, so two versions of the product are asked the same things. The day is fixed; each vault is copied,
-so that nothing but the product's own words differs. `--python` names the interpreter that runs the product.
+A recording contains the answers of all five tools over stdio, the prompts, resources and tool list, the
+output of every command that prints an answer, and the hooks of every client. Calls are derived from the
+vault alone, so two versions of the product get the same calls. The day is fixed and each vault is copied,
+so only the product's own output can differ. `--python` is the interpreter that runs the product.
 """
 
 import argparse
@@ -47,7 +47,7 @@ def main() -> None:
     compare = verbs.add_parser("compare")
     compare.add_argument("before", type=Path)
     compare.add_argument("after", type=Path)
-    compare.add_argument("--show", type=int, default=5, help="differing answers printed whole")
+    compare.add_argument("--show", type=int, default=5, help="differing answers to print in full")
     chosen = parser.parse_args()
     if chosen.verb == "compare":
         sys.exit(print_differences(chosen.before, chosen.after, chosen.show))
@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def answers_of(source: Path, python: str) -> dict[str, str]:
-    """Every answer over a copy of one vault, by the call that asked for it."""
+    """Return every answer over a copy of one vault, by call."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         vault = place / source.name
@@ -90,7 +90,7 @@ def answers_of(source: Path, python: str) -> dict[str, str]:
 
 
 def commit(vault: Path) -> None:
-    """Make the copy a repository with one commit of a fixed day, for `as_of`."""
+    """Make the copy a git repository with one commit on a fixed day, for `as_of`."""
     day = {"GIT_AUTHOR_DATE": "2026-06-01T12:00:00Z", "GIT_COMMITTER_DATE": "2026-06-01T12:00:00Z"}
     who = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
     for arguments in (["init", "-q"], ["add", "-A", "-f"], ["commit", "-q", "-m", "all"]):
@@ -99,7 +99,7 @@ def commit(vault: Path) -> None:
 
 
 def branches_of(command: list[str], environment: Mapping[str, str]) -> list[str]:
-    """Every branch, as `measure --json` names them."""
+    """Return every branch that `measure --json` lists."""
     done = subprocess.run(
         [*command, "measure", "--json"], env=environment, check=True, capture_output=True
     )
@@ -107,13 +107,13 @@ def branches_of(command: list[str], environment: Mapping[str, str]) -> list[str]
 
 
 def spread(values: list[str], most: int) -> list[str]:
-    """At most so many of some values, spread evenly."""
+    """Pick at most this many values, evenly spread."""
     step = max(1, len(values) // most)
     return values[::step][:most]
 
 
 def words_of(vault: Path, path: str) -> str:
-    """A query made from a note: words of its first lines."""
+    """Make a query from words in the first lines of a note."""
     text = (vault / path).read_text(encoding="utf-8", errors="replace")
     words = re.findall(r"\w{4,}", text[:4_000])
     return " ".join(words[5:60:9][:6]) or Path(path).stem
@@ -122,7 +122,7 @@ def words_of(vault: Path, path: str) -> str:
 def calls_for(
     vault: Path, branches: list[str], paths: list[str]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The calls of all five tools."""
+    """Return the calls of all five tools."""
     yield "get_brief", {}
     for branch in branches:
         yield "get_brief", {"branch": branch}
@@ -164,7 +164,7 @@ async def said_over_stdio(
     command: list[str], environment: dict[str, str], vault: Path, branches: list[str],
     paths: list[str],
 ) -> dict[str, str]:  # fmt: skip
-    """What a client sees: tools, their answers and second pages, prompts, resources."""
+    """Return what a client sees: tools, their answers and second pages, prompts, resources."""
     found: dict[str, str] = {}
     server = StdioServerParameters(
         command=command[0], args=[*command[1:], "serve"], env=environment
@@ -195,7 +195,7 @@ async def said_over_stdio(
 
 
 async def answer(client: Client, tool: str, arguments: dict[str, Any]) -> str:
-    """The text of one answer, or of the refusal."""
+    """Return the text of one answer, or of the refusal."""
     result = await client.call_tool(tool, arguments)
     text = "".join(getattr(block, "text", "") for block in result.content)
     return f"refused: {text}" if result.is_error else text
@@ -205,7 +205,7 @@ def printed_by_commands(
     command: list[str], environment: dict[str, str], vault: Path, branches: list[str],
     paths: list[str],
 ) -> dict[str, str]:  # fmt: skip
-    """What commands and hooks print on both streams, with their exit codes."""
+    """Return what commands and hooks print to both streams, with their exit codes."""
     query, branch = words_of(vault, paths[0]), branches[0]
     calls = [
         ["brief"], ["brief", branch], ["brief", branch, "--json"], ["brief", "no/such"],
@@ -233,7 +233,7 @@ def printed_by_commands(
 
 
 def printed(line: list[str], environment: dict[str, str], given: str) -> str:
-    """Both streams and the exit code of one command."""
+    """Return both streams and the exit code of one command."""
     done = subprocess.run(
         line, env=environment, check=False, capture_output=True, text=True, input=given,
         encoding="utf-8",
@@ -242,7 +242,7 @@ def printed(line: list[str], environment: dict[str, str], given: str) -> str:
 
 
 def print_differences(before: Path, after: Path, most: int) -> int:
-    """Print which answers differ, some of them whole; 1 when any does."""
+    """Print which answers differ, some of them in full; return 1 if any does."""
     old = json.loads(before.read_text(encoding="utf-8"))
     new = json.loads(after.read_text(encoding="utf-8"))
     differing = [call for call in old if old[call] != new.get(call)]

@@ -2,10 +2,10 @@
 
     python bench/savings.py [--work DIR] [--seed 1]
 
-The branches are made of the shapes of `vault_shapes` (status, boxes, people, meetings) until they
-hold their tokens. Said for the default budget: source and brief tokens, and how many times less.
-Said for the tight one, `get_brief(branch, budget=1800)`: what it costs counted whole, and whether
-the newest status, every urgent box and every fact are in it. Exits 1 when something asked is missed.
+The branches are filled with notes of the shapes in `vault_shapes` (status, boxes, people, meetings) until
+they reach their tokens. For the default budget it prints source tokens, brief tokens and the ratio. For
+the tight one, `get_brief(branch, budget=1800)`, it prints the cost of the whole text and whether the
+newest status, every urgent box and every fact are in it. Exits with 1 if a target is missed.
 """
 
 import argparse
@@ -17,6 +17,7 @@ from pathlib import Path
 from vault_shapes import Planned, Prose, blocks_of
 from vault_words import MEETINGS
 
+from workingset_mcp.answers.answer import printed
 from workingset_mcp.answers.budget import count_tokens
 from workingset_mcp.settings import Settings
 from workingset_mcp.workspace.facade import Workspace
@@ -53,7 +54,7 @@ def main() -> None:
 
 
 def write_branch(prose: Prose, root: Path, branch: str, tokens: int) -> None:
-    """Write notes of a customer until they hold so many tokens (a few more, by the last words)."""
+    """Write notes of a customer until they reach this many tokens (or a few more)."""
     name = prose.spare.pop().capitalize()
     used = 0
     for kind in _CONTEXT:
@@ -104,7 +105,7 @@ def _default_budget(workspace: Workspace) -> list[str]:
 
 def _tight_budget(workspace: Workspace) -> list[str]:
     _, source, usual = workspace.brief_numbers("cust/c00")
-    text = workspace.brief("cust/c00", TIGHT_BUDGET)
+    text = printed(workspace.brief("cust/c00", TIGHT_BUDGET))
     tokens = count_tokens(text)
     index = (workspace.vault.root / "cust/c00/index.md").read_text(encoding="utf-8")
     status = next(line for line in index.splitlines() if "STATUS" in line)

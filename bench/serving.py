@@ -1,10 +1,10 @@
-"""How fast a vault is served over MCP: the first build, a start, calls, and saves.
+"""Time a vault served over MCP: the first build, a start, calls, and saves.
 
-Everything runs over stdio with the official SDK's client. Each timed call is followed by one of the
-empty server (`empty_server`) that returns as many bytes, so that differences and ratios hold on a
-machine that does other work too. Each function brings figures that `json` can keep; times are
-milliseconds unless their name says seconds. Not here: the command (`performance`), timing one server
-alone (`driver`), whole processes and memory (`processes`), judging the numbers (`page`).
+Everything runs over stdio with the official SDK's client. Each timed call is followed by a call to the
+empty server (`empty_server`) that returns as many bytes, so differences and ratios hold on a busy
+machine. Each function returns figures that `json` can store; times are milliseconds unless the name says
+seconds. Not here: the command (`performance`), timing one server alone (`driver`), whole processes and
+memory (`processes`), judging the numbers (`page`).
 """
 
 import random
@@ -32,7 +32,7 @@ HEAVY_CALLS = 10
 SAVES = 50
 POLL_SECONDS = 0.005
 SAVE_DEADLINE_SECONDS = 20.0
-BRANCH_NOTES = 50  # briefs are asked of the branches nearest to this size
+BRANCH_NOTES = 50  # briefs use the branches nearest to this size
 EMPTY_SERVER = [sys.executable, str(Path(__file__).with_name("empty_server.py"))]
 _WORD = re.compile(r"(?<!\w)[a-zäöüß]{4,}(?!\w)")
 
@@ -41,7 +41,7 @@ Beside = tuple[Call, Call]  # ours, and one of the empty server
 
 
 class Bench:
-    """One vault, the questions asked of it, and the command that serves it."""
+    """One vault, the questions to ask, and the command that serves it."""
 
     def __init__(self, vault: Path, index_dir: Path) -> None:
         self.vault = vault
@@ -51,12 +51,12 @@ class Bench:
         self.chance = random.Random(SEED)
 
     def command(self, *words: str) -> list[str]:
-        """A command of ours over this vault and index."""
+        """The arguments of one of our commands for this vault and index."""
         places = ["--vault", str(self.vault), "--index-dir", str(self.index_dir)]
         return [sys.executable, "-m", "workingset_mcp", *words, *places]
 
     def searches(self, count: int) -> list[Asked]:
-        """Different questions: needles by their terms and as questions, and words of some note."""
+        """Distinct questions: needles as exact terms and as questions, and words of some notes."""
         needles = self.chance.sample(self.needles, min(len(self.needles), count // 2))
         texts = [needle[("query", "question")[at % 2]] for at, needle in enumerate(needles)]
         while len(texts) < count:
@@ -68,11 +68,11 @@ class Bench:
         return [("search_notes", {"query": text}) for text in texts]
 
     def absent_searches(self, count: int) -> list[Asked]:
-        """Words that stand in no note: such an answer checks the whole vault."""
+        """Words that no note contains; such an answer checks the whole vault."""
         return [("search_notes", {"query": self.new_word()}) for _ in range(count)]
 
     def briefs(self, count: int) -> tuple[list[Asked], float]:
-        """Branches nearest to a size, in turn, and the notes that the median of them holds."""
+        """The branches nearest to a size, in turn, and their median number of notes."""
         sizes = Counter("/".join(path.split("/")[:2]) for path in self.notes)
         branches = [name for name in sizes if name.startswith(("cust/", "projects/"))]
         branches.sort(key=lambda name: (abs(sizes[name] - BRANCH_NOTES), name))
@@ -88,7 +88,7 @@ class Bench:
         return [("open_source_file", {"path": path}) for path in paths]
 
     def new_word(self) -> str:
-        """A word that no note holds."""
+        """A word that no note contains."""
         return "zq" + "".join(self.chance.choice("bcdfghjklmnp") for _ in range(12))
 
 
@@ -98,7 +98,7 @@ Figures = dict[str, Any]
 
 
 async def cold(bench: Bench, era: str) -> Figures:
-    """Start without an index: seconds until what is answered, and the whole vault is searchable."""
+    """Start without an index: seconds to the first answers, and until the whole vault is searchable."""
     started = time.perf_counter()
     found: Figures = {}
 
@@ -120,7 +120,7 @@ async def cold(bench: Bench, era: str) -> Figures:
 
 
 async def starts(bench: Bench, era: str, rounds: int) -> Figures:
-    """Start with a warm index, in turn with the empty server."""
+    """Start with a warm index, alternating with the empty server."""
     found: Figures = {name: {"ours": [], "floor": []} for name in ("handshake", "first answer")}
     for asked in bench.searches(rounds * 2)[:rounds]:
         ours = await start_once(bench.command("serve"), era, *asked)
@@ -132,8 +132,8 @@ async def starts(bench: Bench, era: str, rounds: int) -> Figures:
 
 
 async def calls(bench: Bench, era: str, rounds: int) -> Figures:
-    """Searches, overviews and opens, each beside an answer of the empty server of the same size."""
-    heavy = HEAVY_CALLS if rounds > 1 else 3  # these take as long as the vault is large
+    """Searches, overviews and opens, each next to an empty-server answer of the same size."""
+    heavy = HEAVY_CALLS if rounds > 1 else 3  # their time grows with the vault
     groups: dict[str, list[Asked]] = {
         "search": bench.searches(SEARCHES),
         "search, nothing found": bench.absent_searches(heavy),
@@ -148,7 +148,7 @@ async def calls(bench: Bench, era: str, rounds: int) -> Figures:
 
 
 async def briefs(bench: Bench, era: str, rounds: int) -> Figures:
-    """Briefs as a server makes them, and as it gives them again; each round starts a server."""
+    """First and repeated briefs; each round starts a new server."""
     asked, notes = bench.briefs(BRIEFS)
     kinds: dict[str, list[Asked]] = {
         "brief": asked,
@@ -157,7 +157,7 @@ async def briefs(bench: Bench, era: str, rounds: int) -> Figures:
     made: dict[str, list[list[Beside]]] = {}
     for _ in range(rounds):
         async with _warmed_up(bench, era) as ask:
-            for again in ("", ", asked again"):
+            for again in ("", ", repeated"):
                 for name, group in kinds.items():
                     made.setdefault(name + again, []).append([await ask(one) for one in group])
     return {"notes of a brief": notes, **{name: _summed_up(one) for name, one in made.items()}}
@@ -165,7 +165,7 @@ async def briefs(bench: Bench, era: str, rounds: int) -> Figures:
 
 @asynccontextmanager
 async def _warmed_up(bench: Bench, era: str) -> AsyncIterator[Callable[[Asked], Awaitable[Beside]]]:
-    """Asks our server and the empty one by turns, both past their first calls."""
+    """Alternates calls to our server and the empty one, after warming up both."""
     async with (
         connected(bench.command("serve"), era) as client,
         connected(EMPTY_SERVER, era) as empty,
@@ -188,20 +188,20 @@ def _summed_up(rounds: Sequence[Sequence[Beside]]) -> Figures:
 
 
 def _spreads(rounds: Sequence[Sequence[Beside]], at: int) -> Figures:
-    """p50 and p99 of each round, of ours (0) or the empty server (1)."""
+    """p50 and p99 of each round, for ours (0) or the empty server (1)."""
     spreads = [spread([pair[at].milliseconds for pair in pairs]) for pairs in rounds]
     return {"p50": [one.p50 for one in spreads], "p99": [one.p99 for one in spreads]}
 
 
 async def beside(client: Client, empty: Client, asked: Asked) -> Beside:
-    """One call of ours and one of the empty server that returns as many bytes."""
+    """Make one call to ours and one to the empty server that returns as many bytes."""
     ours = await call(client, *asked)
     size = {"query": "?", "answer_bytes": len(ours.text.encode())}
     return ours, await call(empty, "answer", size)
 
 
 async def found_needles(bench: Bench, era: str) -> Figures:
-    """How many planted answers are shown: the searches that are timed do find something."""
+    """Count the planted answers shown, to prove that the timed searches find something."""
     found: Figures = {"planted": len(bench.needles)}
     async with connected(bench.command("serve"), era) as client:
         for form in ("query", "question"):
@@ -213,7 +213,7 @@ async def found_needles(bench: Bench, era: str) -> Figures:
 
 
 async def saves(bench: Bench, era: str) -> list[float]:
-    """From the rename of a saved note to a search that shows its new word."""
+    """Time from the rename of a saved note to a search that shows its new word."""
     took: list[float] = []
     async with connected(bench.command("serve"), era) as client:
         await call(client, *bench.searches(2)[0])
@@ -227,7 +227,7 @@ async def saves(bench: Bench, era: str) -> list[float]:
 
 
 async def until_shown(client: Client, word: str, deadline: float) -> None:
-    """Search for a word, again and again, until a passage holds it. Raises TimeoutError."""
+    """Search for a word repeatedly until a passage contains it. Raises TimeoutError."""
     while time.perf_counter() < deadline:
         answer = await call(client, "search_notes", {"query": word})
         if f"Saved mark {word}." in answer.text:
@@ -241,7 +241,7 @@ async def until_shown(client: Client, word: str, deadline: float) -> None:
 
 @contextmanager
 def saved(path: Path, addition: str) -> Iterator[float]:
-    """A note with some text added, by a file beside it and a rename; put back at the end."""
+    """Add text to a note through a file beside it and a rename; restore the note at the end."""
     before = path.read_bytes()
     beside_it = path.with_name(f".{path.name}.saving")
     try:
@@ -255,7 +255,7 @@ def saved(path: Path, addition: str) -> Iterator[float]:
 
 
 def head(answer: Call) -> str:
-    """The header line of an answer."""
+    """Return the header line of an answer."""
     return answer.text.partition("\n")[0]
 
 

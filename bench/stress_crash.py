@@ -1,12 +1,12 @@
-"""Kill the indexer at random moments and damage the index in every way: the next answer is right.
+"""Kill the indexer at random moments and damage the index in every way: the next answer is correct.
 
     python bench/stress_crash.py [--kills 200] [--notes 1000] [--parts kills damage …] [--seed 1]
 
-A kill hits `workingset-mcp index` on an index that is missing, complete, or behind some edits, or
-with `--full`. The next start must find every note by its word, count exactly and give the brief of
-a fresh index. A damaged index (also one page of it), one that user 65534 may not write, a full disk
-(a small tmpfs, where mounting is allowed), and all of that under a running server must bring the
-right answer, or one plain sentence. Not here: kills of servers (`stress_servers`).
+A kill hits `workingset-mcp index` while the index is missing, complete or behind some edits, or with
+`--full`. The next start must find every note by its word, count exactly and give the brief of a fresh
+index. A damaged index or page, an index that user 65534 cannot write, a full disk (a small tmpfs, if
+mounting is allowed), and damage under a running server must give the correct answer or one plain
+sentence. Not here: killed servers (`stress_servers`).
 """
 
 import argparse
@@ -27,6 +27,8 @@ from doors import COMMANDS, NOBODY, Asked, Report, fresh_brief
 from planted import Planted, words_in
 from raw_client import Server, command
 
+from workingset_mcp.answers.answer import printed
+from workingset_mcp.index.query import Term
 from workingset_mcp.settings import Settings
 from workingset_mcp.workspace.facade import Workspace
 
@@ -38,11 +40,11 @@ LARGE_DISK_KILOBYTES = 60_000
 
 
 def kills(planted: Planted, work: Path, chosen: argparse.Namespace, report: Report) -> None:
-    """Kill the indexer again and again; look at what the next start says."""
+    """Kill the indexer repeatedly and check what the next start says."""
     index_dir = work / "killed"
     start = command(planted.root, index_dir, "index")
     spans = {}
-    for kind in KINDS:  # how long each works when it is let be
+    for kind in KINDS:  # how long each takes undisturbed
         prepare(planted, index_dir, kind)
         process = begun(start, kind, index_dir)
         began = time.perf_counter()
@@ -68,7 +70,7 @@ def kills(planted: Planted, work: Path, chosen: argparse.Namespace, report: Repo
 
 
 def begun(start: list[str], kind: str, index_dir: Path) -> subprocess.Popen[bytes]:
-    """An indexer that has opened its index."""
+    """Start an indexer and wait until it has opened its index."""
     process = subprocess.Popen(
         [*start, *flags(kind)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
@@ -78,7 +80,7 @@ def begun(start: list[str], kind: str, index_dir: Path) -> subprocess.Popen[byte
 
 
 def state_of(index_dir: Path) -> str:
-    """How far a killed indexer had come, by the files it left."""
+    """How far a killed indexer got, by the files it left."""
     found = list(index_dir.rglob("index.sqlite3"))
     if not found:
         return "no index yet"
@@ -87,7 +89,7 @@ def state_of(index_dir: Path) -> str:
 
 
 def after_kill(planted: Planted, index_dir: Path) -> list[str]:
-    """Open the index that a kill left; what it gets wrong."""
+    """Open the index that a kill left; return its faults."""
     try:
         workspace = Workspace(planted.root, Settings(index_dir=str(index_dir)))
         try:
@@ -104,24 +106,24 @@ def after_kill(planted: Planted, index_dir: Path) -> list[str]:
 
 
 def problems_of(workspace: Workspace, planted: Planted) -> list[str]:
-    """What an opened workspace gets wrong: notes that are not found, counts, the brief."""
+    """The faults of an opened workspace: notes not found, counts, the brief."""
     visible, found = planted.visible(), []
     boxes = sum(text.count("- [ ]") for text in visible.values())
     for kind, count in (("note", len(visible)), ("open", boxes)):
-        if f" {kind}: {count:,} in " not in (said := head(workspace.items(kind))):
+        if f" {kind}: {count:,} in " not in (said := head(printed(workspace.items(kind)))):
             found.append(f"{said}, files say {count}")
-    if workspace.brief("archive") != fresh_brief(planted):
+    if printed(workspace.brief("archive")) != fresh_brief(planted):
         found.append("the brief differs from that of a fresh index")
     with workspace.index.snapshot() as snapshot:
         firsts = {path: next(words_in(text)) for path, text in visible.items()}
-        lost = [path for path, word in firsts.items() if not snapshot.match(f'"{word}"', 1)]
-        ghosts = [word for word in set(planted.gone) if snapshot.match(f'"{word}"', 1)]
+        lost = [path for path, word in firsts.items() if not snapshot.search(Term(word), 1)]
+        ghosts = [word for word in set(planted.gone) if snapshot.search(Term(word), 1)]
     found += [f"{len(lost)} notes not searchable: {lost[:3]}"] if lost else []
     return found + ([f"old words found: {ghosts[:3]}"] if ghosts else [])
 
 
 def prepare(planted: Planted, index_dir: Path, kind: str) -> None:
-    """Bring an index into the state in which the next one finds it."""
+    """Bring an index into the state that the next indexer finds."""
     if kind == "missing":
         shutil.rmtree(index_dir, ignore_errors=True)
         return
@@ -134,7 +136,7 @@ def prepare(planted: Planted, index_dir: Path, kind: str) -> None:
 
 
 def edit(planted: Planted, count: int) -> str:
-    """Edit some notes; the path of one of them."""
+    """Edit some notes and return the path of one."""
     paths = planted.chance.sample(list(planted.still), count)
     for path in paths:
         planted.gone.extend(words_in(planted.texts[path]))
@@ -148,7 +150,7 @@ def flags(kind: str) -> list[str]:
     return ["--full"] if kind == "full" else []
 
 
-# -- damage, rights, a full disk -------------------------------------------------------------------
+# -- damage, permissions, a full disk -------------------------------------------------------------------
 
 
 def copied(work: Path) -> Path:
@@ -175,9 +177,9 @@ def damage(planted: Planted, work: Path, chosen: argparse.Namespace, report: Rep
 
 
 def rights(planted: Planted, work: Path, chosen: argparse.Namespace, report: Report) -> None:
-    """Ask as a user who may read the vault, and may not write the index or its folder."""
+    """Ask as a user who can read the vault but cannot write the index or its folder."""
     if os.getuid() != 0:
-        print("only root can become another user: the rights are skipped")
+        print("only root can switch users: skipping permissions")
         return
     make_readable(planted.root)
     asked = Asked(planted, work / "copy")
@@ -194,7 +196,7 @@ def rights(planted: Planted, work: Path, chosen: argparse.Namespace, report: Rep
 
 
 def disk(planted: Planted, work: Path, chosen: argparse.Namespace, report: Report) -> None:
-    """The disk is full: from the start, while building, and after a complete build."""
+    """A full disk: from the start, during a build, and after a complete build."""
     for name, size in (
         ("full from the start", 64),
         ("full while building", chosen.tmpfs_kilobytes),
@@ -204,7 +206,7 @@ def disk(planted: Planted, work: Path, chosen: argparse.Namespace, report: Repor
             place = work / f"disk-{size}-{door}"
             with small_disk(place, size) as mounted:
                 if not mounted:
-                    print("mounting is not allowed here: the full disk is skipped")
+                    print("mounting is not allowed: skipping the full disk")
                     return
                 asked = Asked(planted, place / "index")
                 if size == LARGE_DISK_KILOBYTES:
@@ -217,7 +219,7 @@ def disk(planted: Planted, work: Path, chosen: argparse.Namespace, report: Repor
 
 
 def serving(planted: Planted, work: Path, chosen: argparse.Namespace, report: Report) -> None:
-    """The index is damaged under a running server; notes are edited, and it is asked."""
+    """Damage the index under a running server, edit notes, and ask."""
 
     def junk(folder: Path) -> None:
         file = index_file(folder)
@@ -248,7 +250,7 @@ def serving(planted: Planted, work: Path, chosen: argparse.Namespace, report: Re
             happens(place / "index")
             asked.choose(edit(planted, 50))
             numbers = {}
-            for _ in range(3):  # at once, so that more than one reader is needed
+            for _ in range(3):  # at the same time, so that more than one reader is needed
                 for door, tool, arguments in (
                     ("search", "search_notes", {"query": asked.word}),
                     ("brief", "get_brief", {"branch": "archive"}),
@@ -283,12 +285,12 @@ PARTS = {
 
 
 def main() -> None:
-    """Stress the index file as the command line says; exit 1 when an outcome was wrong."""
+    """Stress the index file; exit with 1 on a wrong outcome."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--notes", type=int, default=1_000)
     parser.add_argument("--pages", type=int, default=25, help="pages damaged, one at a time (25)")
-    parser.add_argument("--rounds", type=int, default=5, help="of what happens to a server (5)")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds with a running server (5)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--tmpfs-kilobytes", type=int, default=1_500)
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))

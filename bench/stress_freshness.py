@@ -1,15 +1,14 @@
-"""Edit a vault at random and ask two clients: every answer must agree with the files.
+"""Edit a vault at random and ask two clients: every answer must match the files.
 
     python bench/stress_freshness.py [--operations 10000] [--beside 600] [--clock-step-ms 4]
 
-Two workspaces share one index folder; the first one has a live follower. Six parts: one edit after
-the other with calls between (a save may be half done); calls while a thread edits; the wait until a
-search shows a save; an edit in the middle of an answer, which the other client indexes before the
-answer is given, or in the middle of each try, which must be said (`behind`); quick edits of one
-note that keep its size and time. `--beside` notes that never
-change make the vault too large to be walked for every search. `--clock-step-ms` lets stamps advance
-in steps, as Linux before 6.13 does. Not here: the edits (`planted`), the questions (`asking`), real
-servers (`stress_servers`).
+Two workspaces share one index folder; the first has a live follower. There are six parts: edits with
+calls between them (a save may be half done); calls while a thread edits; the time until a search shows
+a save; an edit in the middle of an answer, which the other client indexes before the answer is returned;
+an edit in the middle of every attempt, which the answer must report as `behind`; quick edits of one note
+that keep its size and time. `--beside` adds notes that never change, so the vault is too large to walk
+for every search. `--clock-step-ms` makes timestamps advance in steps, as on Linux before 6.13. Not here:
+the edits (`planted`), the questions (`asking`), real servers (`stress_servers`).
 """
 
 import argparse
@@ -22,20 +21,22 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any, cast
 
 import anyio
 from asking import LATE_SECONDS, OLD, Asker, Lag, Tally, head
 from planted import SHARED_WORDS, Planted, branch_of, words_in
 
+from workingset_mcp.answers.answer import printed
 from workingset_mcp.settings import Settings
 from workingset_mcp.sync.follower import Follower
 from workingset_mcp.vault import folder as vault_module
 from workingset_mcp.vault.folder import Fingerprint
 from workingset_mcp.workspace.facade import Workspace
 
-ROUND = 40  # edits between two looks at a vault at rest
+ROUND = 40  # edits between two checks of the idle vault
 FIRST_EDITS = 150
-SETTLED_SECONDS = 0.06  # a stamp this old is not doubted any more
+SETTLED_SECONDS = 0.06  # a timestamp this old is no longer in doubt
 EDITED_NOTES = 12
 GIVE_UP_SECONDS = 10.0
 
@@ -43,7 +44,7 @@ Call = Callable[[Workspace], str]
 
 
 def one_after_the_other(asker: Asker, operations: int) -> None:
-    """Edits with calls between them; now and then a look at the vault at rest."""
+    """Make edits with calls between them; now and then check the idle vault."""
     edits: Counter[str] = Counter()
     asker.planted.between = asker.ask
     for at in range(operations):
@@ -60,28 +61,28 @@ def one_after_the_other(asker: Asker, operations: int) -> None:
 
 
 def calls_on_a_note(path: str, word: str) -> dict[str, Call]:
-    """A call of each kind whose answer may hold this note."""
+    """A call of each kind whose answer may contain this note."""
     return {
-        "brief": lambda w: w.brief(branch_of(path)),
-        "search": lambda w: w.search(word),
-        "items": lambda w: w.items("open"),
-        "open": lambda w: w.open(path),
+        "brief": lambda w: printed(w.brief(branch_of(path))),
+        "search": lambda w: printed(w.search(word)),
+        "items": lambda w: printed(w.items("open")),
+        "open": lambda w: printed(w.open(path)),
     }
 
 
 def calls_on_a_branch(branch: str, word: str) -> dict[str, Call]:
-    """A call of each kind whose scope is this branch, and a search of all."""
+    """A call of each kind with this branch as scope, and a search of everything."""
     return {
-        "brief": lambda w: w.brief(branch),
-        "search": lambda w: w.search(word),
-        "search in a branch": lambda w: w.search(word, branch=branch),
-        "items": lambda w: w.items("open", branch=branch),
-        "full context": lambda w: w.full(branch),
+        "brief": lambda w: printed(w.brief(branch)),
+        "search": lambda w: printed(w.search(word)),
+        "search in a branch": lambda w: printed(w.search(word, branch=branch)),
+        "items": lambda w: printed(w.items("open", branch=branch)),
+        "full context": lambda w: printed(w.full(branch)),
     }
 
 
 def while_a_thread_edits(asker: Asker, seconds: float) -> None:
-    """Answers given while files change may hold what was true at some moment of the call."""
+    """An answer given while files change must be true at some moment of the call."""
     writer = Writer(asker.planted, edited_notes(asker.planted)[:EDITED_NOTES])
     writer.start()
     until = time.perf_counter() + seconds
@@ -98,7 +99,7 @@ def while_a_thread_edits(asker: Asker, seconds: float) -> None:
 
 
 class Writer(threading.Thread):
-    """Saves notes again and again, and remembers when each word was gone from the disk."""
+    """Saves notes repeatedly and records when each word disappeared from the disk."""
 
     def __init__(self, planted: Planted, paths: list[str]) -> None:
         super().__init__(daemon=True)
@@ -121,7 +122,7 @@ class Writer(threading.Thread):
 
 
 def time_to_shown(asker: Asker, saves: int) -> None:
-    """From a save to a search that shows it among the notes of a word, the vault at rest before."""
+    """Time from a save in an idle vault to a search that shows it."""
     planted, took, late = asker.planted, [], 0
     paths = edited_notes(planted)
     for at in range(saves):
@@ -131,7 +132,7 @@ def time_to_shown(asker: Asker, saves: int) -> None:
         saved = time.perf_counter()
         planted.texts[path] = text
         client = asker.clients[asker.client()]
-        while f"### {path}:" not in client.search(word, budget=12_000):
+        while f"### {path}:" not in printed(client.search(word, budget=12_000)):
             if time.perf_counter() > saved + GIVE_UP_SECONDS:
                 break
             time.sleep(0.005)
@@ -139,7 +140,7 @@ def time_to_shown(asker: Asker, saves: int) -> None:
         late += took[-1] > LATE_SECONDS + asker.lag.lately()
         time.sleep(0.1)
     took.sort()
-    print("\n## from a save to a search for a word of several notes that shows it")
+    print("\n## from a save to a search that shows it, for a word of several notes")
     print(
         f"p50 {took[len(took) // 2] * 1e3:.0f} ms, longest {took[-1] * 1e3:.0f} ms (n={len(took)});"
         f" over 400 ms and the machine's own delay: {late}"
@@ -147,14 +148,14 @@ def time_to_shown(asker: Asker, saves: int) -> None:
 
 
 def edited_in_the_middle(asker: Asker, times: int) -> None:
-    """A note is saved while an answer is composed, and the other client indexes it at once."""
+    """Save a note while an answer is composed; the other client indexes it at once."""
     planted, (name, first), (_, other) = asker.planted, *asker.clients.items()
     paths = [path for path in edited_notes(planted) if "/" in path]
     for at in range(times):
         path = paths[at % len(paths)]
         branch = branch_of(path)
         for kind in ("brief", "search", "search in a branch", "items", "full context"):
-            planted._write(path, planted.text())  # whatever the time before left there
+            planted._write(path, planted.text())  # whatever the previous round left there
             before = (planted.root / path).read_text(encoding="utf-8")
             word = next(words_in(before.partition("send ")[2]))
             calls = calls_on_a_branch(branch, word)
@@ -167,7 +168,7 @@ def edited_in_the_middle(asker: Asker, times: int) -> None:
 
 
 def edited_in_every_try(asker: Asker, times: int) -> None:
-    """A vault that keeps changing under a call: the answer must not call itself current."""
+    """Keep changing the vault during a call: the answer must not say that it is current."""
     planted, (name, client) = asker.planted, next(iter(asker.clients.items()))
     path = next(path for path in edited_notes(planted) if "/" in path)
     branch = branch_of(path)
@@ -176,9 +177,9 @@ def edited_in_every_try(asker: Asker, times: int) -> None:
         planted._write(path, planted.text())
 
     calls: dict[str, Call] = {
-        "brief": lambda w: w.brief(branch),
-        "items": lambda w: w.items("open", branch=branch),
-        "full context": lambda w: w.full(branch),
+        "brief": lambda w: printed(w.brief(branch)),
+        "items": lambda w: printed(w.items("open", branch=branch)),
+        "full context": lambda w: printed(w.full(branch)),
     }
     for kind, call in calls.items():
         for _ in range(times):
@@ -190,7 +191,7 @@ def edited_in_every_try(asker: Asker, times: int) -> None:
 
 
 def quick_edits(asker: Asker, times: int) -> None:
-    """One note edited again and again, its size and time kept, looked at in between."""
+    """Edit one note repeatedly, keep its size and time, and check it in between."""
     planted, (name, client) = asker.planted, next(iter(asker.clients.items()))
     path = edited_notes(planted)[0]
     file = planted.root / path
@@ -204,7 +205,9 @@ def quick_edits(asker: Asker, times: int) -> None:
         for _ in range(at % 3):
             client.freshness.refresh(branch_of(path))
         asker.doing = "a quick edit"
-        found = asker.answer("brief", name, lambda w: w.brief(branch_of(path), 24_000)) or ""
+        found = (
+            asker.answer("brief", name, lambda w: printed(w.brief(branch_of(path), 24_000))) or ""
+        )
         asker.true_words("brief", name, found, branch_of(path))
 
 
@@ -212,31 +215,33 @@ def quick_edits(asker: Asker, times: int) -> None:
 def in_the_middle(
     workspace: Workspace, edit: Callable[[], None], *, every_time: bool = False
 ) -> Iterator[None]:
-    """Let something happen when an answer has been composed and not yet been given."""
-    edits, put = [edit], workspace._put
+    """Run something after an answer is composed and before it is returned."""
+    edits: list[Callable[[], None]] = [edit]
+    patched: Any = workspace
+    put = patched._put
 
-    def edited(*arguments: object) -> str:
-        text: str = put(*arguments)
+    def edited(*arguments: object) -> object:
+        text = put(*arguments)
         if edits:
             (edits[0] if every_time else edits.pop())()
         return text
 
-    workspace._put = edited
+    patched._put = edited
     try:
         yield
     finally:
-        del workspace._put
+        del patched._put
 
 
 def save(planted: Planted, other: Workspace, path: str, text: str) -> None:
-    """Save a note and let another client see it."""
+    """Save a note and let the other client index it."""
     (planted.root / path).write_text(text, encoding="utf-8")
     time.sleep(SETTLED_SECONDS)
     other.freshness.refresh()
 
 
 def edited_notes(planted: Planted) -> list[str]:
-    """The sources that are not still."""
+    """The sources that are edited."""
     return [path for path in planted.visible() if path not in planted.still]
 
 
@@ -245,21 +250,22 @@ def edited_notes(planted: Planted) -> list[str]:
 
 def step_clock(milliseconds: float) -> None:
     """Let the stamps of files advance in steps only."""
-    step, real = int(milliseconds * 1e6), vault_module.fingerprint_of
+    step, patched = int(milliseconds * 1e6), cast("Any", vault_module)
+    real: Callable[[os.stat_result], Fingerprint] = patched.fingerprint_of
 
-    def stepped(found: object) -> Fingerprint:
+    def stepped(found: os.stat_result) -> Fingerprint:
         seen = real(found)
         return seen._replace(
             mtime_ns=seen.mtime_ns // step * step + 123_457,
             ctime_ns=seen.ctime_ns // step * step + 123_457,
         )
 
-    vault_module.fingerprint_of = stepped
+    patched.fingerprint_of = stepped
 
 
 @contextmanager
 def followed(workspace: Workspace) -> Iterator[None]:
-    """A live follower in a thread with its own event loop."""
+    """Run a live follower in a thread with its own event loop."""
     ready, stop = threading.Event(), threading.Event()
 
     async def follow() -> None:
@@ -282,7 +288,7 @@ def followed(workspace: Workspace) -> Iterator[None]:
 
 
 def run(chosen: argparse.Namespace, work: Path) -> int:
-    """All parts on one vault; how many answers were wrong."""
+    """Run all parts on one vault; return the number of wrong answers."""
     planted = Planted(work / "vault", seed=chosen.seed, beside=chosen.beside)
     for _ in range(FIRST_EDITS):
         planted.edit()
@@ -308,7 +314,7 @@ def run(chosen: argparse.Namespace, work: Path) -> int:
 
 
 def part(asker: Asker, title: str, run_it: Callable[[Asker, int], None], size: int) -> int:
-    """Run one part and show its tally; how many answers were wrong."""
+    """Run one part and show its tally; return the number of wrong answers."""
     asker.tally = Tally()
     run_it(asker, size)
     asker.tally.show(title)
@@ -316,14 +322,16 @@ def part(asker: Asker, title: str, run_it: Callable[[Asker, int], None], size: i
 
 
 def main() -> None:
-    """Stress freshness as the command line says; exit 1 when an answer was wrong."""
+    """Stress freshness; exit with 1 on a wrong answer."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--operations", type=int, default=10_000)
     parser.add_argument("--beside", type=int, default=600, help="notes that never change (600)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--racing", type=int, default=20, help="seconds of edits in a thread (20)")
     parser.add_argument("--saves", type=int, default=50)
-    parser.add_argument("--middle", type=int, default=20, help="edits within answers, a kind (20)")
+    parser.add_argument(
+        "--middle", type=int, default=20, help="edits within answers, per kind (20)"
+    )
     parser.add_argument("--quick", type=int, default=500, help="quick edits of one note (500)")
     parser.add_argument("--clock-step-ms", type=float, default=0.0)
     chosen = parser.parse_args()

@@ -1,12 +1,12 @@
-"""Ends of a server, and every byte it prints: gone within two seconds, JSON-RPC and nothing else.
+"""How a server ends and what it prints: gone within two seconds, and only JSON-RPC on stdout.
 
     python bench/stress_life.py [--times 50] [--notes 400] [--first-notes 3000] [--seed 1]
 
-Ends: stdin closed at rest, in the middle of calls, before a word, and during the first build with a
-call waiting for it; the client killed with SIGKILL; /dev/null as stdin; and, for what the machine
-does to all of them, stdin of the SDK's own empty server closed. Bytes: stdin that is no
-text, lone surrogates, broken and endless lines; tools that print; a Windows code page. Linux only
-(`/proc`). Not here: the index after a kill (`stress_crash`).
+Ends: stdin closed while idle, during calls, before the first message, and during the first build with a
+call waiting; the client killed with SIGKILL; /dev/null as stdin; and, as a baseline for the machine,
+stdin of the SDK's empty server closed. Bytes: stdin that is not text, lone surrogates, broken and endless
+lines; tools that print; a Windows code page. Linux only (`/proc`). Not here: the index after a kill
+(`stress_crash`).
 """
 
 import argparse
@@ -21,6 +21,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from asking import head
 from planted import Planted
@@ -66,7 +67,7 @@ _HELLO = {
         "clientInfo": {"name": "stress", "version": "1"},
     },
 }
-ALL_TOOLS = (
+ALL_TOOLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("get_brief", {"branch": "cust/odd"}),
     ("get_brief", {}),
     ("search_notes", {"query": "fire"}),
@@ -94,7 +95,7 @@ ODD_NOTES = {
 
 
 class Ends:
-    """How long servers outlived what should end them."""
+    """How long servers lived after the event that should end them."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, list[float]] = {}
@@ -102,13 +103,13 @@ class Ends:
         self.wrong = 0
 
     def note(self, what: str, seconds: float, code: object) -> None:
-        """Count an end."""
+        """Record an end."""
         self.seconds.setdefault(what, []).append(seconds)
         self.codes.setdefault(what, Counter())[str(code)] += 1
         self.wrong += seconds > MOST_SECONDS
 
     def show(self, what: str) -> None:
-        """Print p50 and the longest of a kind."""
+        """Print p50 and the maximum of a kind."""
         ordered = sorted(self.seconds[what])
         late = sum(one > MOST_SECONDS for one in ordered)
         codes = ", ".join(f"{code} × {count}" for code, count in self.codes[what].items())
@@ -123,7 +124,7 @@ class Ends:
 
 
 class Bench:
-    """One vault with its command, its index built."""
+    """One vault with a built index, and the command that serves it."""
 
     def __init__(self, work: Path, chosen: argparse.Namespace) -> None:
         planted = Planted(work / "vault", seed=chosen.seed, beside=chosen.notes)
@@ -141,12 +142,12 @@ class Bench:
                        stdout=subprocess.DEVNULL)  # fmt: skip
 
     def server(self, index_dir: Path | None = None) -> Server:
-        """A server that runs."""
+        """Start a server."""
         return Server(command(self.vault, index_dir or self.index_dir, "serve"))
 
 
 def empty_server(bench: Bench) -> tuple[float, object]:
-    """The SDK's own server, for comparison."""
+    """The SDK's empty server, for comparison."""
     server = Server([sys.executable, str(Path(__file__).with_name("empty_server.py"))])
     server.initialize()
     server.call("answer", {"query": "?"})
@@ -154,7 +155,7 @@ def empty_server(bench: Bench) -> tuple[float, object]:
 
 
 def at_rest(bench: Bench) -> tuple[float, object]:
-    """stdin closed behind an answered call."""
+    """Close stdin after an answered call."""
     server = bench.server()
     server.initialize()
     server.call("search_notes", {"query": "fire"})
@@ -162,7 +163,7 @@ def at_rest(bench: Bench) -> tuple[float, object]:
 
 
 def in_calls(bench: Bench) -> tuple[float, object]:
-    """stdin closed with twenty calls on their way."""
+    """Close stdin with twenty calls in flight."""
     server = bench.server()
     server.initialize()
     for tool, arguments in (*ALL_TOOLS, *ALL_TOOLS):
@@ -172,7 +173,7 @@ def in_calls(bench: Bench) -> tuple[float, object]:
 
 
 def before_a_word(bench: Bench) -> tuple[float, object]:
-    """stdin closed a moment after the start; what of the imports was still to come is no fault."""
+    """Close stdin right after the start; the remaining import time does not count."""
     imports = import_seconds()
     began = time.perf_counter()
     server = bench.server()
@@ -183,7 +184,7 @@ def before_a_word(bench: Bench) -> tuple[float, object]:
 
 
 def in_first_build(bench: Bench) -> tuple[float, object]:
-    """stdin closed during the first build of a large vault, with a call that waits for it."""
+    """Close stdin during the first build of a large vault, with a call waiting for it."""
     index_dir = bench.work / "first"
     shutil.rmtree(index_dir, ignore_errors=True)
     server = Server(command(bench.large, index_dir, "serve"))
@@ -194,7 +195,7 @@ def in_first_build(bench: Bench) -> tuple[float, object]:
 
 
 def client_killed(bench: Bench) -> tuple[float, object]:
-    """The client of a server killed with SIGKILL."""
+    """Kill the client of a server with SIGKILL."""
     hello = json.dumps(_HELLO) + "\n"
     client = subprocess.Popen(
         [sys.executable, "-c", _CLIENT, hello, *command(bench.vault, bench.index_dir, "serve")],
@@ -210,7 +211,7 @@ def client_killed(bench: Bench) -> tuple[float, object]:
 
 
 def null_device(bench: Bench) -> tuple[float, object]:
-    """/dev/null as stdin, from the start on, less the imports."""
+    """Start with /dev/null as stdin; import time does not count."""
     imports = import_seconds()
     began = time.perf_counter()
     server = Server(command(bench.vault, bench.index_dir, "serve"), stdin=subprocess.DEVNULL)
@@ -221,14 +222,14 @@ def null_device(bench: Bench) -> tuple[float, object]:
 
 
 def import_seconds() -> float:
-    """How long the machine needs now to start an interpreter and import a server."""
+    """The time this machine now takes to start an interpreter and import the server."""
     began = time.perf_counter()
     subprocess.run([sys.executable, "-c", "import workingset_mcp.server.server"], check=True)
     return time.perf_counter() - began
 
 
 def ended(server: Server) -> tuple[float, object]:
-    """Close stdin; seconds until it is gone, and its exit code."""
+    """Close stdin; return the seconds until it is gone and its exit code."""
     try:
         seconds = server.close_stdin()
         code: object = server.process.returncode
@@ -292,7 +293,7 @@ BAD_BYTES: dict[str, bytes] = {
 
 
 def bad_bytes(bench: Bench) -> list[str]:
-    """Each bad line, then a good call on the same server: answered, and nothing else printed."""
+    """Send each bad line, then a good call: it is answered and nothing else is printed."""
     wrong = []
     server = bench.server()
     server.initialize()
@@ -317,13 +318,13 @@ def bad_bytes(bench: Bench) -> list[str]:
 
 
 def printing(bench: Bench) -> list[str]:
-    """Tools that print on every way: nothing of it is on the wire, and all answers are there."""
+    """Tools that print in every way: nothing of it reaches stdout, and every call is answered."""
     words = command(bench.vault, bench.index_dir, "serve")[3:]
     return all_tools(Server([sys.executable, "-c", _PRINTING, *words]))
 
 
 def code_page(bench: Bench) -> list[str]:
-    """A Windows code page for stdio, and no UTF-8 mode, for the server and the commands."""
+    """Run the server and the commands with a Windows code page and no UTF-8 mode."""
     odd = {"PYTHONIOENCODING": "cp1252", "PYTHONUTF8": "0"}
     wrong = all_tools(Server(command(bench.vault, bench.index_dir, "serve"), environment=odd))
     for words in CODE_PAGE_COMMANDS:
@@ -338,7 +339,7 @@ def code_page(bench: Bench) -> list[str]:
 
 
 def all_tools(server: Server) -> list[str]:
-    """Call every tool; what is wrong with the answers and the bytes."""
+    """Call every tool; return the faults of the answers and the bytes."""
     wrong, said = [], ""
     try:
         server.initialize()
@@ -365,7 +366,7 @@ BYTES: dict[str, Callable[[Bench], list[str]]] = {
 
 
 def main() -> None:
-    """Stress a server's life as the command line says; exit 1 when anything was wrong."""
+    """Stress a server's life; exit with 1 on any fault."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--times", type=int, default=50)
     parser.add_argument("--notes", type=int, default=400)
@@ -386,7 +387,7 @@ def main() -> None:
             for _ in range(chosen.times):
                 ends.note(name, *end(bench))
             ends.show(name)
-    print(f"\n{wrong_bytes + ends.wrong:,} things wrong")
+    print(f"\n{wrong_bytes + ends.wrong:,} faults")
     raise SystemExit(1 if wrong_bytes + ends.wrong else 0)
 
 

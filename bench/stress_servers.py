@@ -1,12 +1,12 @@
-"""Eight servers on one vault and one index, with edits, calls and kills; and eight started at once.
+"""Eight servers on one vault and one index, with edits, calls and kills; then eight started at once.
 
     python bench/stress_servers.py [--seconds 60] [--servers 8] [--kills 5] [--notes 300]
                                    [--first-notes 2000] [--seed 1]
 
-Every call is judged: a note that is never edited must always be found, once, and counted; an edited
-one must be found by its newest words once 10 s have passed, and at the end by every server. The
-builders of a first index are counted by the generations it has, against those one builder makes.
-Not here: kills while indexing (`stress_crash`), ends of servers (`stress_life`).
+Every call is judged. A note that is never edited must always be found, once, and counted. An edited note
+must be found by its newest words within 10 s, and by every server at the end. The generations of a first
+index show how many servers built it, compared with a single builder. Not here: kills while indexing
+(`stress_crash`), ends of servers (`stress_life`).
 """
 
 import argparse
@@ -34,7 +34,7 @@ _ITEMS = re.compile(r"items · \w+: ([\d,]+) in ")
 
 
 class Report:
-    """Counts of what went right and wrong, from all threads."""
+    """Counts of calls and faults, from all threads."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -50,14 +50,14 @@ class Report:
             self.longest = max(self.longest, (answer.seconds, tool))
 
     def note(self, what: str, example: str) -> None:
-        """Count something that must not be."""
+        """Count a fault."""
         with self.lock:
             self.wrong[what] += 1
             if len(kept := self.examples.setdefault(what, [])) < MOST_EXAMPLES:
                 kept.append(example[:400])
 
     def show(self) -> None:
-        """Print it."""
+        """Print the report."""
         calls = sum(self.calls.values())
         print(f"calls {calls:,} ({', '.join(f'{k} {n:,}' for k, n in sorted(self.calls.items()))})")
         print(f"longest call {self.longest[0]:.2f} s ({self.longest[1]})")
@@ -70,7 +70,7 @@ class Report:
 
 
 class Client(threading.Thread):
-    """Calls one server without pause; starts it again when it was killed."""
+    """Calls one server without pause and restarts it after a kill."""
 
     def __init__(self, at: int, start: list[str], planted: Planted, report: Report) -> None:
         super().__init__(daemon=True)
@@ -137,7 +137,7 @@ class Client(threading.Thread):
 
 
 def eight_at_work(chosen: argparse.Namespace, work: Path) -> int:
-    """Edits and calls for a while, servers killed and started again; how much was wrong."""
+    """Run edits and calls for a while, killing and restarting servers; return the number of faults."""
     planted = Planted(work / "vault", seed=chosen.seed, beside=chosen.notes)
     for _ in range(100):
         planted.edit()
@@ -176,7 +176,7 @@ def eight_at_work(chosen: argparse.Namespace, work: Path) -> int:
 
 
 def at_the_end(server: Server, planted: Planted, report: Report) -> None:
-    """What a server says of the vault at rest: its counts, and the newest words of edited notes."""
+    """Check what a server says about the idle vault: counts, and the newest words of edited notes."""
     visible = planted.visible()
     answer = server.call("list_items", {"kind": "note"})
     found = _ITEMS.search(answer.text)
@@ -196,7 +196,7 @@ def at_the_end(server: Server, planted: Planted, report: Report) -> None:
 
 
 def in_the_index(planted: Planted, index_dir: Path, report: Report) -> None:
-    """The index itself at the end, beside one that is built anew."""
+    """Compare the final index with a freshly built one."""
     shared = Workspace(planted.root, Settings(index_dir=str(index_dir)))
     fresh = Workspace(planted.root, Settings(), in_memory=True)
     fresh.build()
@@ -215,7 +215,7 @@ def in_the_index(planted: Planted, index_dir: Path, report: Report) -> None:
 
 
 def eight_at_once(chosen: argparse.Namespace, work: Path) -> int:
-    """Servers started together without an index: who builds it, and whether all answer."""
+    """Start servers together without an index: check who builds it and whether all answer."""
     planted = Planted(work / "large", seed=chosen.seed, beside=chosen.first_notes)
     started = time.perf_counter()
     alone = command(planted.root, work / "index-alone", "index")
@@ -246,7 +246,7 @@ def eight_at_once(chosen: argparse.Namespace, work: Path) -> int:
         f"all answered rightly after {max(waits, default=0):.1f} s;"
         f" {eight} generations: {eight / one:.1f} builders"
     )
-    print(f"processor seconds: {', '.join(f'{seconds:.1f}' for seconds in sorted(spent))}")
+    print(f"CPU seconds: {', '.join(f'{seconds:.1f}' for seconds in sorted(spent))}")
     report.show()
     return sum(report.wrong.values())
 
@@ -254,7 +254,7 @@ def eight_at_once(chosen: argparse.Namespace, work: Path) -> int:
 def first_answer(
     server: Server, planted: Planted, report: Report, started: float, waits: list[float]
 ) -> None:
-    """Ask until the answer is complete; every answer before must say that it is not."""
+    """Ask until the answer is complete; every earlier answer must say that it is not."""
     path, text = list(planted.still.items())[-1]
     word = next(words_in(text))
     try:
@@ -280,7 +280,7 @@ def first_answer(
 
 
 def generation(vault: Path, index_dir: Path) -> int:
-    """The generation of an index that nobody uses now."""
+    """The generation of an index that nobody is using."""
     workspace = Workspace(vault, Settings(index_dir=str(index_dir)))
     with workspace.index.snapshot() as snapshot:
         found = snapshot.generation()
@@ -289,12 +289,12 @@ def generation(vault: Path, index_dir: Path) -> int:
 
 
 def last_lines(errors: list[bytes]) -> str:
-    """The end of what a server said on stderr."""
+    """The last lines of a server's stderr."""
     return b"".join(errors[-3:]).decode("utf-8", "replace").strip().replace("\n", " | ")
 
 
 def main() -> None:
-    """Stress several servers as the command line says; exit 1 when anything was wrong."""
+    """Stress several servers; exit with 1 on any fault."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--servers", type=int, default=8)
@@ -306,7 +306,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="stress-") as folder:
         wrong = eight_at_once(chosen, Path(folder))
         wrong += eight_at_work(chosen, Path(folder))
-    print(f"\n{wrong:,} things wrong")
+    print(f"\n{wrong:,} faults")
     raise SystemExit(1 if wrong else 0)
 
 

@@ -1,7 +1,7 @@
 """Facts to plant in generated notes, each with its exact terms, a question, and the answer.
 
-`FACTS` says which kinds there are and in which notes they stand. The words that make a fact
-findable stand nowhere else, except in `subject` facts, where only the pair is rare.
+`FACTS` lists the kinds and the notes they go into. The words that make a fact findable occur nowhere
+else, except in `subject` facts, where only the pair is rare.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ LONG_NOTE_BYTES = 40_000
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A planted fact: its sentence, and how one may ask for its answer."""
+    """A planted fact: its sentence, and the questions for its answer."""
 
     kind: str
     query: str
@@ -25,7 +25,7 @@ class Fact:
 
 
 def plan_facts(prose: Prose, planned: Sequence[Planned], count: int) -> dict[int, list[Fact]]:
-    """Facts by the place of their note in the plan, all kinds in turn."""
+    """Facts by the position of their note in the plan, all kinds in turn."""
     homes: dict[str, list[int]] = {}
     for at, note in enumerate(planned):
         length = "long" if note.least_bytes >= LONG_NOTE_BYTES else "any"
@@ -44,7 +44,7 @@ def plan_facts(prose: Prose, planned: Sequence[Planned], count: int) -> dict[int
 
 
 def _codename(prose: Prose, note: Planned) -> Fact:
-    """One word that stands nowhere else."""
+    """One word that occurs nowhere else."""
     name, attribute, answer = _name(prose), prose.chance.choice(ATTRIBUTES), _answer(prose)
     return Fact(
         "codename",
@@ -56,7 +56,7 @@ def _codename(prose: Prose, note: Planned) -> Fact:
 
 
 def _subject(prose: Prose, note: Planned) -> Fact:
-    """Every word stands elsewhere too; only here they stand together."""
+    """Every word also occurs elsewhere; only here they occur together."""
     subject, attribute = note.subject or "the wiki", prose.chance.choice(ATTRIBUTES)
     answer = _answer(prose)
     return Fact(
@@ -84,7 +84,7 @@ def _identifier(prose: Prose, note: Planned) -> Fact:
 
 
 def _inflected(prose: Prose, note: Planned) -> Fact:
-    """The note holds another form of the words than the query."""
+    """The note has another form of the words than the query."""
     name, (written, asked), answer = _name(prose), prose.chance.choice(INFLECTED), _answer(prose)
     return Fact(
         "inflected",
@@ -96,7 +96,7 @@ def _inflected(prose: Prose, note: Planned) -> Fact:
 
 
 def _german(prose: Prose, note: Planned) -> Fact:
-    """Written with diacritics, asked without."""
+    """Written with diacritics, asked without them."""
     name, answer = _name(prose), f"{prose.number(10, 990)} Tage"
     return Fact(
         "german",
@@ -108,7 +108,7 @@ def _german(prose: Prose, note: Planned) -> Fact:
 
 
 def _japanese(prose: Prose, note: Planned) -> Fact:
-    """A name inside a run without blanks."""
+    """A name inside a run of text without spaces."""
     name = "".join(prose.chance.choices(KANJI, k=3)) + "計画"
     answer = f"{prose.number(10, 990)}万円"
     return Fact(
@@ -130,7 +130,7 @@ def _answer(prose: Prose) -> str:
     return prose.chance.choice(kinds)
 
 
-FACTS: tuple[tuple[str, Callable[[Prose, Planned], Fact]], ...] = (  # where it stands, what it is
+FACTS: tuple[tuple[str, Callable[[Prose, Planned], Fact]], ...] = (  # its notes, its maker
     ("any", _codename),
     ("meeting", _subject),
     ("meeting", _identifier),

@@ -1,8 +1,8 @@
-"""What generated notes hold: running text by Zipf's law, and the shapes of each kind of note.
+"""The content of generated notes: running text by Zipf's law, and the shapes of each kind of note.
 
-`BODIES` is the list of kinds. Everything is drawn from one seeded chance, in a fixed order, so that
-the same seed gives the same bytes. Not here: which notes there are (`make_vault`), what is planted
-in them (`vault_facts`).
+`BODIES` is the list of kinds. One seeded random generator makes all choices in a fixed order, so the same
+seed gives the same bytes. Not here: which notes there are (`make_vault`), the planted facts
+(`vault_facts`).
 """
 
 import random
@@ -31,21 +31,21 @@ class Planned:
 
     path: str
     kind: str  # one of BODIES
-    subject: str  # customer or project as people write it; empty when it is about none
+    subject: str  # customer or project as people write it; empty if none
     day: date
     least_bytes: int
     language: str = "en"
 
 
 class Prose:
-    """Chance and words: whatever a note is made of is drawn here."""
+    """The random generator and the words that all notes are made of."""
 
     def __init__(self, seed: int, spare_words: int) -> None:
         self.chance = random.Random(seed)
         everyday = list(EVERYDAY)
         self.chance.shuffle(everyday)
         invented = invented_words(self.chance, VOCABULARY + spare_words, {*FUNCTION, *EVERYDAY})
-        self.spare = invented[VOCABULARY:]  # stand in no running text
+        self.spare = invented[VOCABULARY:]  # never used in running text
         mixed = [word for pair in zip(everyday, invented, strict=False) for word in pair]
         self._words = [*FUNCTION, *mixed, *invented[len(everyday) : VOCABULARY]]
         self._weights = list(accumulate((rank + 2.7) ** -1.05 for rank in range(len(self._words))))
@@ -65,7 +65,7 @@ class Prose:
         return " ".join(self.words(self.chance.randint(fewest, most)))
 
     def sentence(self) -> str:
-        """A sentence; one in six says who does what, or holds a number."""
+        """A sentence; one in six says who does what, or contains a number."""
         text = self.phrase(6, 18)
         drawn = self.chance.random()
         if drawn < 0.12:
@@ -87,20 +87,20 @@ class Prose:
         return self.chance.randint(least, most)
 
     def happens(self, share: float) -> bool:
-        """Whether something happens that happens in this share of cases."""
+        """True in this share of cases."""
         return self.chance.random() < share
 
     def day_near(self, day: date, days_before: int, days_after: int) -> date:
-        """A day around another one."""
+        """A day near another one."""
         return day + timedelta(days=self.chance.randint(-days_before, days_after))
 
     def some(self, fewest: int, most: int, line: Callable[[], str]) -> str:
-        """A block of so many lines."""
+        """A block of this many lines."""
         return "\n".join(line() for _ in range(self.chance.randint(fewest, most)))
 
 
 def blocks_of(prose: Prose, note: Planned) -> list[str]:
-    """Blocks of a note, to stand between blank lines, until it has its size."""
+    """Blocks of a note, to be separated by blank lines, until it reaches its size."""
     blocks = list(BODIES[note.kind](prose, note))
     if note.language != "en":
         blocks += [_foreign_paragraph(prose, note.language) for _ in range(6)]
@@ -182,7 +182,7 @@ def _people(prose: Prose, note: Planned) -> Iterator[str]:
 
 
 def _meeting(prose: Prose, note: Planned) -> Iterator[str]:
-    """Attendees, what was said, labelled lines, next steps."""
+    """Attendees, discussion, labelled lines, next steps."""
     yield f"**Attendees:** {', '.join(prose.person() for _ in range(4))}"
     yield "## Notes"
     yield prose.paragraph()
@@ -197,7 +197,7 @@ def _meeting(prose: Prose, note: Planned) -> Iterator[str]:
 
 
 def _wiki(prose: Prose, note: Planned) -> Iterator[str]:
-    """Standing rules, in part."""
+    """Running text and some standing rules."""
     yield prose.paragraph()
     if prose.happens(0.3):
         yield prose.some(
@@ -206,12 +206,12 @@ def _wiki(prose: Prose, note: Planned) -> Iterator[str]:
 
 
 def _log(prose: Prose, note: Planned) -> Iterator[str]:
-    """Times of a day with a line each."""
+    """Times of a day with one line each."""
     yield prose.some(4, 12, lambda: f"- {prose.number(8, 18):02d}:15 {prose.sentence()}")
 
 
 def _plain(prose: Prose, note: Planned) -> Iterator[str]:
-    """Nothing of its own."""
+    """No special blocks."""
     yield prose.paragraph()
 
 

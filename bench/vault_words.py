@@ -1,4 +1,4 @@
-"""Words that generated notes are made of. Data, and one function that invents more."""
+"""The words of generated notes, and a function that invents more."""
 
 import random
 from collections.abc import Collection
@@ -48,7 +48,7 @@ ATTRIBUTES = (
     "throttle limit", "residency zone", "pilot success owner", "maintenance slot",
     "renewal discount floor", "training credit balance",
 )  # fmt: skip
-INFLECTED = (  # as a note has it, as one asks
+INFLECTED = (  # as a note has it, as a question has it
     ("were migrated", "migrating"),
     ("were rotated", "rotating"),
     ("were approved", "approving"),
@@ -95,7 +95,8 @@ _CODAS = ("", "", "", "n", "r", "s", "l", "t", "m", "nd", "x", "rk")
 
 def invented_words(chance: random.Random, count: int, known: Collection[str]) -> list[str]:
     """Different words of four to twelve letters that no language knows."""
-    seen, words = set(known), []
+    seen = set(known)
+    words: list[str] = []
     while len(words) < count:
         syllables = chance.choice((1, 2, 2, 2, 3))
         word = "".join(chance.choice(_ONSETS) + chance.choice(_VOWELS) for _ in range(syllables))

@@ -5,9 +5,15 @@ empty folder. What stands between two markers is the file, byte for byte (`\\udc
 Tests see no environment of the person who runs them, and their day is 2026-06-16.
 """
 
+import hashlib
+import importlib
 import os
+import pkgutil
 import re
 import sys
+import tempfile
+import time
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -15,20 +21,49 @@ from typing import Any, Protocol
 
 import hypothesis
 import pytest
+import tiktoken
 
-from workingset_mcp.answers import tokenizer
+import workingset_mcp
+from workingset_mcp.answers.tokenizer import published_ranks
+from workingset_mcp.index.sqlite.engine import SqliteEngine
 from workingset_mcp.notes.lines import LABEL_KINDS, STANDING_KINDS
 from workingset_mcp.settings import Settings
 from workingset_mcp.workspace.facade import Workspace
 
 TODAY = "2026-06-16"
 ITEM_KINDS = ("task", *LABEL_KINDS, *STANDING_KINDS)
+LITTLE_SECONDS = 0.2  # below it a time says more about the machine than about the length of a text
 _MARKER = re.compile(r"^=== (.+)\n", re.MULTILINE)
 
 MakeVault = Callable[[str], Path]
 
-hypothesis.settings.register_profile("workingset", deadline=None)
+# `make test` draws the same examples every time; `make fuzz` (bench/fuzz_tests.py) draws fresh ones.
+# How long an example takes depends on what else the machine does, so it fails nothing.
+hypothesis.settings.register_profile(
+    "fuzz",
+    derandomize=False,
+    database=None,
+    deadline=None,
+    print_blob=False,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
+hypothesis.settings.register_profile(
+    "workingset", hypothesis.settings.get_profile("fuzz"), derandomize=True
+)
 hypothesis.settings.load_profile("workingset")
+
+# Hypothesis draws constants of the modules that are loaded: load them all, or the examples depend
+# on which tests ran before.
+for _module in pkgutil.walk_packages(workingset_mcp.__path__, "workingset_mcp."):
+    if not _module.name.endswith("__main__"):
+        importlib.import_module(_module.name)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Fuzzing has its own time: a limit on one test would cut a find before it is made small."""
+    if config.getoption("--hypothesis-profile") == "fuzz":
+        for item in items:
+            item.add_marker(pytest.mark.timeout(0), append=False)
 
 
 class OpenVault(Protocol):
@@ -67,6 +102,12 @@ def program(vault: Path, folder: Path, *options: str) -> list[str]:
     ]
 
 
+def engine_of(workspace: Workspace) -> SqliteEngine:
+    """The engine of a workspace, for a test of its file."""
+    assert isinstance(workspace.index, SqliteEngine)
+    return workspace.index
+
+
 def contents_of(workspace: Workspace) -> dict[str, object]:
     """All that an index holds but for row numbers and file stamps: equal vaults, equal contents."""
     with workspace.index.snapshot() as snapshot:
@@ -98,6 +139,25 @@ def contents_of_fresh(root: Path) -> dict[str, object]:
         workspace.close()
 
 
+def least_seconds(call: Callable[[], object]) -> float:
+    """The least processor time of three calls: what else the machine does only adds to it."""
+    spent = []
+    for _ in range(3):
+        started = time.process_time()
+        call()
+        spent.append(time.process_time() - started)
+    return min(spent)
+
+
+def assert_costs_its_length(read: Callable[[str], object], text: str) -> None:
+    """Eight times the text costs some eight times as much: 24 is far from both 8 and its square."""
+    started = time.process_time()
+    read(text)
+    if time.process_time() - started > LITTLE_SECONDS:
+        part = text[: len(text) // 8]
+        assert least_seconds(lambda: read(text)) < 24 * least_seconds(lambda: read(part))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
@@ -105,6 +165,7 @@ def _own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
             patch.delenv(name)
         patch.setenv("WORKINGSET_TODAY", TODAY)
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
         yield
 
 
@@ -145,9 +206,28 @@ def open_vault(make_vault: MakeVault, tmp_path: Path) -> Iterator[OpenVault]:
         workspace.close()
 
 
-_another_encoder = cache(tokenizer._load.__wrapped__)  # the product's own may stay unloaded
+TABLE_ADDRESS = "https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken"
+
+
+def published_table() -> bytes:
+    """The table as it was published: a token in base64 and its rank a line."""
+    in_order = sorted(published_ranks().items(), key=lambda each: each[1])
+    return b"".join(b"%s %d\n" % (b64encode(token), rank) for token, rank in in_order)
+
+
+@cache
+def reference_encoder() -> tiktoken.Encoding:
+    """tiktoken's own o200k_base, from a cache that holds our table: it would refuse another.
+
+    It is not the encoder of the product, which may stay unloaded.
+    """
+    name = hashlib.sha1(TABLE_ADDRESS.encode(), usedforsecurity=False).hexdigest()
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        Path(folder, name).write_bytes(published_table())
+        patch.setenv("TIKTOKEN_CACHE_DIR", folder)
+        return tiktoken.get_encoding("o200k_base")
 
 
 def exact_tokens(text: str) -> int:
     """Tokens counted straight with an encoder, pathological lines included."""
-    return len(_another_encoder().encode_ordinary(text))
+    return len(reference_encoder().encode_ordinary(text))

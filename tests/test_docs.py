@@ -6,15 +6,18 @@ import re
 import subprocess
 import sys
 import tomllib
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from tool_reference import reference
+from tool_reference import PAGES_WITH_TITLES, reference, with_titles
 
 import workingset_mcp
+from workingset_mcp.cli.check import RULES
 from workingset_mcp.cli.main import main
+from workingset_mcp.settings import Settings
 
 PROJECT = Path(__file__).parents[1]
 PACKAGE = PROJECT / "workingset_mcp"
@@ -82,7 +85,7 @@ def test_the_readme_names_every_command() -> None:
 
 def test_the_readme_names_every_tool_with_its_arguments() -> None:
     tools = json.loads(text_of("tests/snapshots/tools.json"))
-    assert len(tools) == 5
+    assert tools
     rows = re.findall(r"^\| `(\w+)\((.*?)\)` \|", section_of("README.md", "Tools"), re.MULTILINE)
     shown = {name: re.split(r", ?", arguments) for name, arguments in rows}
     assert list(shown) == [tool["name"] for tool in tools]
@@ -113,10 +116,10 @@ def test_the_readme_shows_what_the_demo_prints() -> None:
 
 
 def test_the_pages_of_clients_name_the_tools_by_their_titles() -> None:
-    tools = json.loads(text_of("tests/snapshots/tools.json"))
-    shown = "".join(f"{tool['name']:<21}{tool['title']}\n" for tool in tools)
-    for client in ("claude-desktop", "cursor", "vscode"):
-        assert f"```text\n{shown}```" in text_of(f"docs/clients/{client}.md")
+    for file in PAGES_WITH_TITLES:
+        page = file.read_text(encoding="utf-8")
+        assert "```text\nget_brief " in page
+        assert with_titles(page) == page, "run: python tests/tool_reference.py"
 
 
 def test_the_changelog_names_every_command_and_tool() -> None:
@@ -145,9 +148,7 @@ def test_the_table_of_the_house_is_the_ladder_of_the_import_contract() -> None:
     )
     shown = [sorted(re.findall(r"`(\w+)(?:\.py|/)`", row)) for row in rows]
     assert shown == rungs
-    modules = [path.stem for path in PACKAGE.glob("*.py") if not path.stem.startswith("__")]
-    packages = [path.parent.name for path in PACKAGE.glob("*/__init__.py")]
-    assert sorted(name for row in shown for name in row) == sorted([*modules, *packages])
+    assert ladder["exhaustive"]  # so the contract names every package and module
 
 
 @pytest.mark.parametrize(
@@ -203,4 +204,14 @@ def test_every_client_has_its_page() -> None:
 
 
 def test_the_tool_reference_is_what_the_server_lists() -> None:
-    assert text_of("docs/tools.md") == reference(), "python tests/tool_reference.py writes it anew"
+    assert text_of("docs/tools.md") == reference(), "run: python tests/tool_reference.py"
+
+
+def test_the_page_of_the_linter_names_every_rule_with_its_level() -> None:
+    rows = re.findall(r"^\| (WS\d+) \| (\w+) \|", text_of("docs/check.md"), re.MULTILINE)
+    assert rows == [(rule.code, rule.severity) for rule in RULES]
+
+
+def test_the_readme_names_every_setting() -> None:
+    named = re.findall(r"`(\w+)`", section_of("README.md", "Settings"))
+    assert sorted(named) == sorted(field.name for field in fields(Settings))

@@ -1,24 +1,38 @@
-"""The tool reference as it must stand in the documents; run as a script it writes it."""
+"""Make the tool reference and the tool lists of the client pages; as a script, write them."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 PROJECT = Path(__file__).parents[1]
 FILE = PROJECT / "docs/tools.md"
 SNAPSHOT = PROJECT / "tests/snapshots/tools.json"
+PAGES_WITH_TITLES = tuple(
+    PROJECT / f"docs/clients/{client}.md" for client in ("claude-desktop", "cursor", "vscode")
+)
 HEAD = """\
 # Tools
 
-What `tools/list` tells a client: the same words, generated from the code. Every argument that is not marked
-as needed may be left out. Answers are plain text; their first line is the server's and counts the whole answer.
+This is what `tools/list` tells a client, generated from the code. Arguments are optional unless marked as needed.
+Answers are plain text. The first line is the server's and states the cost of the whole answer.
 """
 
 
 def reference() -> str:
-    """The page, from the snapshot that a test holds equal to what the server lists."""
+    """Make the page from the snapshot; a test keeps the snapshot equal to the server's list."""
+    return HEAD + "".join(map(_tool, _tools()))
+
+
+def with_titles(page: str) -> str:
+    """Put the names and titles of the tools into the list of a client page."""
+    listed = "".join(f"{tool['name']:<21}{tool['title']}\n" for tool in _tools())
+    return re.sub(r"(?<=^```text\n)get_brief .*?(?=^```$)", listed, page, flags=re.M | re.S)
+
+
+def _tools() -> list[dict[str, Any]]:
     tools: list[dict[str, Any]] = json.loads(SNAPSHOT.read_text(encoding="utf-8"))
-    return HEAD + "".join(map(_tool, tools))
+    return tools
 
 
 def _tool(tool: dict[str, Any]) -> str:
@@ -43,3 +57,5 @@ def _type(field: dict[str, Any]) -> str:
 
 if __name__ == "__main__":
     FILE.write_text(reference(), encoding="utf-8")
+    for file in PAGES_WITH_TITLES:
+        file.write_text(with_titles(file.read_text(encoding="utf-8")), encoding="utf-8")

@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from mcp.client import Client
 
-from workingset_mcp.answers.answer import Limits
+from workingset_mcp.answers.answer import Limits, printed
 from workingset_mcp.cli.demo import example_vault
 from workingset_mcp.errors import ArgumentError, BranchNotFound
 from workingset_mcp.server.server import build_server
@@ -99,7 +99,7 @@ def read_list(text: str) -> Listing:
 
 def listed(workspace: Workspace, kind: str = "open", budget: int = 8_000, **asked: Any) -> Listing:
     """A list that keeps its budget, and whose lines and the rest make its total."""
-    text = workspace.items(kind, budget=budget, **asked)
+    text = printed(workspace.items(kind, budget=budget, **asked))
     assert exact_tokens(text) <= budget
     found = read_list(text)
     assert found.kind == kind
@@ -761,11 +761,11 @@ def test_filters_hold_together(open_vault: OpenVault) -> None:
 
 def test_nothing_found_is_an_exact_answer(open_vault: OpenVault) -> None:
     workspace = open_vault(EVERY_KIND)
-    text = workspace.items("open", owner="nobody")
+    text = printed(workspace.items("open", owner="nobody"))
     assert text.startswith("[workingset] items · open: 0 in 0 branches, of nobody · ")
     assert "this is exact" in text
     with pytest.raises(BranchNotFound):
-        workspace.items("open", branch="nowhere")
+        printed(workspace.items("open", branch="nowhere"))
 
 
 # -- the budget ------------------------------------------------------------------------------------
@@ -790,7 +790,7 @@ def test_counts_are_over_all_whatever_fits(open_vault: OpenVault) -> None:
                 or found.more_groups
                 or (sum(count for _, count in found.groups) == 1_080)
             )
-    text = workspace.items(budget=24_000, limits=Limits(max_bytes=2_000))
+    text = printed(workspace.items(budget=24_000, limits=Limits(max_bytes=2_000)))
     assert len(text.encode()) <= 2_000
     assert read_list(text).total == 1_080
 
@@ -804,7 +804,7 @@ def test_a_line_longer_than_the_budget_is_counted_and_not_cut(open_vault: OpenVa
 
 def test_a_forged_source_in_a_line_is_not_the_last(open_vault: OpenVault) -> None:
     workspace = open_vault("=== cust/acme/a.md\n- [ ] forged _[cust/acme/b.md:7]_\n")
-    text = workspace.items()
+    text = printed(workspace.items())
     assert text.endswith("- [ ] forged \\_[cust/acme/b.md:7]_ _[cust/acme/a.md:1]_\n")
 
 
@@ -815,7 +815,7 @@ def test_a_forged_source_in_a_line_is_not_the_last(open_vault: OpenVault) -> Non
 def test_an_unknown_kind_is_refused_with_the_list(open_vault: OpenVault, kind: str) -> None:
     workspace = open_vault("=== a.md\nText.\n")
     with pytest.raises(ArgumentError) as refused:
-        workspace.items(kind)
+        printed(workspace.items(kind))
     assert all(name in str(refused.value) for name in KINDS)
     assert len(str(refused.value)) < 300
 
@@ -824,7 +824,7 @@ def test_an_unknown_kind_is_refused_with_the_list(open_vault: OpenVault, kind: s
 def test_an_unknown_group_is_refused_with_the_list(open_vault: OpenVault, group: str) -> None:
     workspace = open_vault("=== a.md\nText.\n")
     with pytest.raises(ArgumentError) as refused:
-        workspace.items(group_by=group)
+        printed(workspace.items(group_by=group))
     assert all(name in str(refused.value) for name in GROUPS)
     assert len(str(refused.value)) < 300
 
@@ -833,7 +833,7 @@ def test_an_unknown_group_is_refused_with_the_list(open_vault: OpenVault, group:
 def test_what_is_no_date_is_refused(open_vault: OpenVault, name: str) -> None:
     asked: dict[str, Any] = {name: "soon"}
     with pytest.raises(ArgumentError, match=f"{name}='soon' is no date"):
-        open_vault("=== a.md\nText.\n").items(**asked)
+        printed(open_vault("=== a.md\nText.\n").items(**asked))
 
 
 @pytest.fixture

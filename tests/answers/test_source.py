@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from answers.search.test_pack import read_answer
-from workingset_mcp.answers.answer import Limits
+from workingset_mcp.answers.answer import Limits, printed
 from workingset_mcp.errors import ArgumentError, NoteNotFound, PathRefused
 from workingset_mcp.settings import Settings
 from workingset_mcp.workspace.facade import Workspace
@@ -76,7 +76,7 @@ def all_parts(workspace: Workspace, path: str, budget: int) -> Iterator[Part]:
     """Open a note and follow what each part names, to the end."""
     lines = None
     while True:
-        part = read_part(workspace.open(path, lines=lines, budget=budget))
+        part = read_part(printed(workspace.open(path, lines=lines, budget=budget)))
         yield part
         if part.next_lines is None:
             return
@@ -131,7 +131,7 @@ def between(first: int, last: int) -> str:
 
 
 def test_a_note_opens_whole_and_exact(open_vault: OpenVault) -> None:
-    part = read_part(open_vault(VAULT).open("cust/acme/kiln.md"))
+    part = read_part(printed(open_vault(VAULT).open("cust/acme/kiln.md")))
     assert (part.text, part.lines, part.next_lines) == (f"{NOTE}\n", "1-34 of 34", None)
     assert part.warnings == ""
 
@@ -161,9 +161,9 @@ def test_lines_open_as_they_are_named(
 ) -> None:
     workspace = open_vault(VAULT)
     if behind_the_path and re.fullmatch(r"\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*", lines):
-        answer = workspace.open(f"cust/acme/kiln.md:{lines}")
+        answer = printed(workspace.open(f"cust/acme/kiln.md:{lines}"))
     else:
-        answer = workspace.open("cust/acme/kiln.md", lines=lines)
+        answer = printed(workspace.open("cust/acme/kiln.md", lines=lines))
     part = read_part(answer)
     assert (part.text, part.lines) == (between(first, last), f"{first}-{last} of 34")
     assert part.next_lines is None
@@ -191,18 +191,18 @@ def test_lines_that_name_none_are_refused_with_how_to_write_them(
     open_vault: OpenVault, lines: str
 ) -> None:
     with pytest.raises(ArgumentError) as refused:
-        open_vault(VAULT).open("cust/acme/kiln.md", lines=lines)
+        printed(open_vault(VAULT).open("cust/acme/kiln.md", lines=lines))
     assert lines in refused.value.message
     assert refused.value.hint in ('Write them as "12-40".', "It has lines 1-34.")
 
 
 def test_blank_lines_argument_is_the_whole_note(open_vault: OpenVault) -> None:
-    part = read_part(open_vault(VAULT).open("cust/acme/kiln.md", lines=""))
+    part = read_part(printed(open_vault(VAULT).open("cust/acme/kiln.md", lines="")))
     assert part.lines == "1-34 of 34"
 
 
 def test_a_character_begins_inside_its_line(open_vault: OpenVault) -> None:
-    part = read_part(open_vault(VAULT).open("cust/acme/kiln.md", lines="6@6-8"))
+    part = read_part(printed(open_vault(VAULT).open("cust/acme/kiln.md", lines="6@6-8")))
     assert part.text == "line.\n\n## Costs\n"
     assert part.lines == "6@6-8 of 34"
 
@@ -231,19 +231,19 @@ def test_a_character_begins_inside_its_line(open_vault: OpenVault) -> None:
 def test_a_section_opens_by_the_text_of_its_heading(
     open_vault: OpenVault, heading: str, first: int, last: int
 ) -> None:
-    part = read_part(open_vault(VAULT).open("cust/acme/kiln.md", heading=heading))
+    part = read_part(printed(open_vault(VAULT).open("cust/acme/kiln.md", heading=heading)))
     assert (part.text, part.lines) == (between(first, last), f"{first}-{last} of 34")
 
 
 def test_the_exact_heading_wins_over_one_that_only_holds_it(open_vault: OpenVault) -> None:
     workspace = open_vault("=== a.md\n## Costs of 2025\n\nOld.\n\n## Costs\n\nNew.\n")
-    assert read_part(workspace.open("a.md", heading="costs")).text == "## Costs\n\nNew.\n"
+    assert read_part(printed(workspace.open("a.md", heading="costs"))).text == "## Costs\n\nNew.\n"
 
 
 @pytest.mark.parametrize("heading", ["Profit", "Not a heading", "title: Kiln", "#", "?"])
 def test_an_unknown_heading_gets_the_outline(open_vault: OpenVault, heading: str) -> None:
     with pytest.raises(NoteNotFound) as refused:
-        open_vault(VAULT).open("cust/acme/kiln.md", heading=heading)
+        printed(open_vault(VAULT).open("cust/acme/kiln.md", heading=heading))
     assert refused.value.message == f"cust/acme/kiln.md has no heading {heading!r}."
     assert refused.value.hint == (
         "Its headings: 4: The kiln; 8: Costs; 13: Oil; 17: Costs of 2025; 25: Underlined;"
@@ -255,12 +255,12 @@ def test_an_unknown_heading_of_a_note_without_any_is_told_to_use_lines(
     open_vault: OpenVault,
 ) -> None:
     with pytest.raises(NoteNotFound, match="It has no headings; open it by lines"):
-        open_vault("=== a.md\ntext\n").open("a.md", heading="Costs")
+        printed(open_vault("=== a.md\ntext\n").open("a.md", heading="Costs"))
 
 
 def test_lines_win_over_a_heading(open_vault: OpenVault) -> None:
     workspace = open_vault(VAULT)
-    part = read_part(workspace.open("cust/acme/kiln.md", lines="1-2", heading="Costs"))
+    part = read_part(printed(workspace.open("cust/acme/kiln.md", lines="1-2", heading="Costs")))
     assert part.lines == "1-2 of 34"
 
 
@@ -283,12 +283,12 @@ def test_a_long_note_comes_in_parts_that_join_to_the_file(
 def test_a_part_of_asked_lines_continues_to_their_end_only(open_vault: OpenVault) -> None:
     text = "".join(f"- line {n} of the yard book, kept by the porter\n" for n in range(900))
     workspace = open_vault(f"=== book.md\n{text}")
-    part = read_part(workspace.open("book.md", lines="100-400", budget=500))
+    part = read_part(printed(workspace.open("book.md", lines="100-400", budget=500)))
     assert part.next_lines is not None
     assert part.next_lines.endswith("-400")
     section = "# A\n\n" + text + "\n# B\n\nend\n"
     workspace = open_vault(f"=== book.md\n{section}")
-    part = read_part(workspace.open("book.md", heading="A", budget=500))
+    part = read_part(printed(workspace.open("book.md", heading="A", budget=500)))
     assert part.next_lines is not None
     assert part.next_lines.endswith("-903")
 
@@ -319,7 +319,7 @@ def test_any_long_line_joins(open_vault: OpenVault, line: str, end: str) -> None
 
 
 def test_an_empty_note_says_so(open_vault: OpenVault) -> None:
-    part = read_part(open_vault("=== a.md\n=== b.md\ntext\n").open("a.md"))
+    part = read_part(printed(open_vault("=== a.md\n=== b.md\ntext\n").open("a.md")))
     assert (part.lines, part.text) == ("0", "")
 
 
@@ -344,12 +344,12 @@ def test_an_empty_note_says_so(open_vault: OpenVault) -> None:
     ids=repr,
 )
 def test_the_text_is_shown_as_it_stands(open_vault: OpenVault, written: str, shown: str) -> None:
-    part = read_part(open_vault(f"=== a.md\n{written}").open("a.md"))
+    part = read_part(printed(open_vault(f"=== a.md\n{written}").open("a.md")))
     assert part.text == shown
 
 
 def test_bytes_that_are_no_utf8_are_shown_and_said(open_vault: OpenVault) -> None:
-    part = read_part(open_vault("=== a.md\nGr\udcf6\udcdfe 漢\n").open("a.md"))
+    part = read_part(printed(open_vault("=== a.md\nGr\udcf6\udcdfe 漢\n").open("a.md")))
     assert part.text == "Gr\ufffd\ufffde 漢\n"
     assert part.warnings.startswith("warning: line 1: some bytes are not UTF-8")
 
@@ -363,7 +363,7 @@ def test_the_bytes_that_a_client_lets_through_are_kept(
     lines: str | None = None
     joined = ""
     while True:
-        answer = workspace.open("a.md", lines=lines, limits=Limits(max_bytes=max_bytes))
+        answer = printed(workspace.open("a.md", lines=lines, limits=Limits(max_bytes=max_bytes)))
         assert len(answer.encode()) <= max_bytes
         part = read_part(answer)
         joined += part.text
@@ -450,28 +450,30 @@ def odd_vault(open_vault: OpenVault) -> Workspace:
 
 
 def test_every_path_that_search_prints_opens_as_printed(odd_vault: Workspace) -> None:
-    printed = {
+    quotes = {
         f"{path}:{lines}": shown
         for path, lines, shown in re.findall(
             r"^### (.+?\.(?:md|MD|markdown)):(\d+(?:-\d+)?)(?= · ).*\n`{3,}\n((?:.*\n)*?)`{3,}$",
-            odd_vault.search("gondola", budget=8_000),
+            printed(odd_vault.search("gondola", budget=8_000)),
             re.MULTILINE,
         )
     }
-    assert {name.rpartition(":")[0] for name in printed} == {f"cust/acme/{n}" for n in ODD_NAMES}
-    for name, shown in printed.items():
-        assert read_part(odd_vault.open(name)).text == shown
-        assert read_part(odd_vault.open(name.rpartition(":")[0])).text.startswith("# Note ")
+    assert {name.rpartition(":")[0] for name in quotes} == {f"cust/acme/{n}" for n in ODD_NAMES}
+    for name, shown in quotes.items():
+        assert read_part(printed(odd_vault.open(name))).text == shown
+        assert read_part(printed(odd_vault.open(name.rpartition(":")[0]))).text.startswith(
+            "# Note "
+        )
 
 
 def test_every_source_that_a_brief_prints_opens_as_printed(odd_vault: Workspace) -> None:
-    brief = odd_vault.brief("cust/acme", budget=24_000)
+    brief = printed(odd_vault.brief("cust/acme", budget=24_000))
     sources = [
         source
         for mark in re.findall(r"_\[(cust/acme/.+?:[\d,-]+)\]_$", brief, re.MULTILINE)
         for source in re.split(r"(?<=\d), (?=cust/acme/)", mark)
     ]
-    opened = [read_part(odd_vault.open(source)) for source in sources]
+    opened = [read_part(printed(odd_vault.open(source))) for source in sources]
     assert {part.path for part in opened} == {f"cust/acme/{name}" for name in ODD_NAMES}
     assert all("gondola" in part.text for part in opened)
 
@@ -486,8 +488,8 @@ def test_a_continued_part_of_an_odd_path_opens_as_printed(open_vault: OpenVault)
 def test_a_passage_that_search_cuts_can_be_read_on(open_vault: OpenVault) -> None:
     text = "# Book\n\n" + "".join(f"- line {n} of the gondola book\n" for n in range(400))
     workspace = open_vault(f"=== cust/acme/book.md\n{text}")
-    run = read_answer(workspace.search("gondola", budget=500)).runs[0]
-    part = read_part(workspace.open(f"{run.path}:{run.first}-{run.last}"))
+    run = read_answer(printed(workspace.search("gondola", budget=500))).runs[0]
+    part = read_part(printed(workspace.open(f"{run.path}:{run.first}-{run.last}")))
     assert part.text.split("\n")[:-1] == list(run.lines)
 
 
@@ -527,7 +529,7 @@ def test_what_may_not_be_read_is_refused_with_a_plain_reason_and_a_next_step(
         "=== private/a.md\nsecret\n=== node_modules/a.md\nsecret\n"
     )
     with pytest.raises(PathRefused) as refused:
-        workspace.open(path)
+        printed(workspace.open(path))
     assert reason in refused.value.message
     assert refused.value.hint
     assert "secret" not in str(refused.value)
@@ -544,7 +546,7 @@ def test_a_link_out_of_the_vault_is_refused_without_saying_where_it_leads(
     (workspace.vault.root / "folder").symlink_to(outside)
     for path in ("a.md", "folder/a.md"):
         with pytest.raises(PathRefused, match="leads outside the vault") as refused:
-            workspace.open(path)
+            printed(workspace.open(path))
         assert "elsewhere" not in str(refused.value)
 
 
@@ -562,7 +564,7 @@ def test_a_note_that_is_not_there_names_near_ones(
     open_vault: OpenVault, path: str, near: str
 ) -> None:
     with pytest.raises(NoteNotFound) as refused:
-        open_vault(VAULT).open(path)
+        printed(open_vault(VAULT).open(path))
     assert refused.value.message == f"There is no note {path!r}."
     assert near in refused.value.hint
     assert refused.value.hint
@@ -574,24 +576,24 @@ def test_a_note_that_is_gone_since_the_index_was_built_is_not_there(
     workspace = open_vault(f"{VAULT}=== cust/acme/kiln-2.md\ntext\n")
     (workspace.vault.root / "cust/acme/kiln.md").unlink()
     with pytest.raises(NoteNotFound, match=r"There is no note 'cust/acme/kiln\.md'") as refused:
-        workspace.open("cust/acme/kiln.md")
+        printed(workspace.open("cust/acme/kiln.md"))
     assert "cust/acme/kiln-2.md" in refused.value.hint
 
 
 def test_an_edit_shows_at_once(open_vault: OpenVault) -> None:
     workspace = open_vault(VAULT)
     (workspace.vault.root / "cust/acme/kiln.md").write_bytes(b"# New\n")
-    assert read_part(workspace.open("cust/acme/kiln.md")).text == "# New\n"
+    assert read_part(printed(workspace.open("cust/acme/kiln.md"))).text == "# New\n"
 
 
 @pytest.mark.parametrize("budget", [199, 1, 0, -1])
 def test_too_small_a_budget_is_refused_with_the_least(open_vault: OpenVault, budget: int) -> None:
     with pytest.raises(ArgumentError, match=f"budget={budget} is too small. Give 200 to"):
-        open_vault(VAULT).open("cust/acme/kiln.md", budget=budget)
+        printed(open_vault(VAULT).open("cust/acme/kiln.md", budget=budget))
 
 
 def test_too_large_a_budget_is_lowered_and_said(open_vault: OpenVault) -> None:
-    answer = open_vault(VAULT).open("cust/acme/kiln.md", budget=10**9)
+    answer = printed(open_vault(VAULT).open("cust/acme/kiln.md", budget=10**9))
     part = read_part(answer)
     assert part.warnings == (
         "warning: budget lowered from 1,000,000,000 to 24,000, the most here\n"

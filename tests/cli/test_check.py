@@ -20,6 +20,7 @@ import yaml
 from click.testing import CliRunner, Result
 from conftest import MakeVault, OpenVault, write_vault
 
+from workingset_mcp.answers.answer import printed
 from workingset_mcp.cli.check import RULES
 from workingset_mcp.cli.check.questions import FILE_NAME
 from workingset_mcp.cli.demo import example_vault
@@ -43,14 +44,14 @@ def run(root: Path, *options: str) -> Result:
 def findings(root: Path) -> list[dict[str, Any]]:
     """What `check` finds, as it says it in JSON."""
     envelope = json.loads(run(root, "--format", "json").stdout)
-    assert (envelope["schema_version"], envelope["command"]) == (1, "check")
+    assert (envelope["schema_version"], envelope["command"]) == (2, "check")
     found: list[dict[str, Any]] = envelope["data"]["findings"]
     return found
 
 
 def places(found: list[dict[str, Any]]) -> list[tuple[str, str, int]]:
     """Code, path and line of every finding."""
-    return [(one["code"], one["path"], one["line"]) for one in found]
+    return [(one["rule"], one["path"], one["line"]) for one in found]
 
 
 @pytest.fixture
@@ -65,7 +66,7 @@ def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_example_vault_has_one_trap_and_nothing_else(example: Path) -> None:
     [finding] = findings(example)
-    assert (finding["code"], finding["severity"]) == ("WS301", "warning")
+    assert (finding["rule"], finding["severity"]) == ("WS301", "warning")
     assert finding["path"].startswith("cust/acme/")
     assert finding["line"] > 0
     for figure in ("10-20 core engineers", "seats"):
@@ -77,24 +78,26 @@ def test_the_example_vault_has_one_trap_and_nothing_else(example: Path) -> None:
 def test_one_labelled_line_clears_the_trap_and_the_brief_then_answers(
     example: Path, open_vault: OpenVault, place: str
 ) -> None:
-    brief = open_vault(example).brief("cust/acme")
+    brief = printed(open_vault(example).brief("cust/acme"))
     assert "212" not in brief
     note = example / place
     before = note.read_bytes() if note.exists() else b"# Teams\n"
     note.write_bytes(before + f"\n{TOTAL}\n".encode())
     assert findings(example) == []
-    assert TOTAL in open_vault(example, index_dir=str(example.parent / "other")).brief("cust/acme")
+    assert TOTAL in printed(
+        open_vault(example, index_dir=str(example.parent / "other")).brief("cust/acme")
+    )
 
 
 def test_a_labelled_line_about_something_else_clears_nothing(example: Path) -> None:
     append(example / PROFILE, "\nFact: 4 sites in all.\nFact: developers are counted in June.\n")
-    assert [finding["code"] for finding in findings(example)] == ["WS301"]
+    assert [finding["rule"] for finding in findings(example)] == ["WS301"]
 
 
 def test_the_questions_of_the_example_vault_are_all_answered(example: Path) -> None:
     asked = yaml.safe_load((example / FILE_NAME).read_text(encoding="utf-8"))
     assert {question["where"] for question in asked} == {"brief", "search", "source"}
-    assert [finding for finding in findings(example) if finding["code"] == "WS501"] == []
+    assert [finding for finding in findings(example) if finding["rule"] == "WS501"] == []
 
 
 def test_a_fact_that_a_brief_lost_fails_the_gate(example: Path) -> None:
@@ -508,8 +511,8 @@ def written(make_vault: MakeVault) -> Path:
     return root
 
 
-def write_brief(root: Path) -> None:
-    arguments = ["brief", "--all", "--write", "--vault", str(root)]
+def write_brief(root: Path, *options: str) -> None:
+    arguments = ["brief", "--all", "--write", "--vault", str(root), *options]
     result = CliRunner().invoke(main, [*arguments, "--index-dir", str(root.parent / "index")])
     assert result.exit_code == 0
 
@@ -538,8 +541,17 @@ def test_a_written_brief_that_is_behind_its_notes_fails_the_gate(
     assert result.exit_code == 1
     assert "cust/quay/brief.md: WS102 error: " in result.stdout
     assert "workingset-mcp brief cust/quay --write" in result.stdout
-    write_brief(written)
-    assert [one for one in findings(written) if one["code"] == "WS102"] == []
+    write_brief(written, "--force")
+    assert [one for one in findings(written) if one["rule"] == "WS102"] == []
+
+
+def test_what_a_brief_was_edited_to_is_named_with_the_call_that_writes_over_it(
+    written: Path,
+) -> None:
+    append(written / QUAY / "brief.md", "- And more.\n")
+    result = run(written)
+    assert "WS102 error: was edited since it was written" in result.stdout
+    assert "workingset-mcp brief cust/quay --write --force" in result.stdout
 
 
 def test_file_times_make_no_brief_out_of_date(written: Path) -> None:
@@ -554,7 +566,7 @@ def test_days_that_pass_make_no_brief_out_of_date(
 ) -> None:
     write_brief(example)
     monkeypatch.setenv("WORKINGSET_TODAY", day)
-    assert [one for one in findings(example) if one["code"] == "WS102"] == []
+    assert [one for one in findings(example) if one["rule"] == "WS102"] == []
 
 
 def test_a_change_in_another_branch_makes_no_brief_out_of_date(written: Path) -> None:
@@ -564,7 +576,8 @@ def test_a_change_in_another_branch_makes_no_brief_out_of_date(written: Path) ->
 
 def test_a_note_of_ones_own_called_brief_is_no_written_brief(make_vault: MakeVault) -> None:
     root = make_vault(
-        f"{NOTE}=== cust/quay/brief.md\n# Brief for the harbour office\n\nDear all.\n"
+        f"{NOTE}=== cust/quay/brief.md\n# Brief for the harbour office\n\nDear all,\n"
+        "the tool writes `kind: workingset-brief` into its own.\n"
     )
     assert findings(root) == []
 
@@ -628,7 +641,7 @@ def test_a_clean_vault_prints_nothing(make_vault: MakeVault) -> None:
 def test_json_is_one_envelope_with_every_field(make_vault: MakeVault) -> None:
     found = findings(make_vault(BOTH))
     assert [sorted(one) for one in found] == [
-        ["code", "fix", "line", "message", "path", "severity"]
+        ["fix", "line", "message", "path", "rule", "severity"]
     ] * 2
     assert places(found) == [("WS101", OVERRIDE, 0), ("WS401", "cust/quay/b.md", 3)]
 
@@ -742,7 +755,7 @@ def test_a_question_unanswered_in_any_place_is_found_by_its_name_and_line(
     }  # fmt: skip
     found = findings(make_vault(asked(ANSWERED.replace(*changes[question]))))
     [finding] = found
-    assert (finding["code"], finding["severity"]) == ("WS501", "error")
+    assert (finding["rule"], finding["severity"]) == ("WS501", "error")
     assert finding["path"] == FILE_NAME
     assert finding["message"] == said
     assert abs(finding["line"] - line) <= 1  # the entry or its question

@@ -17,8 +17,10 @@ from click.testing import CliRunner, Result
 from conftest import MakeVault, OpenVault, write_vault
 
 from workingset_mcp import __version__
+from workingset_mcp.answers.answer import printed
 from workingset_mcp.cli.main import main
-from workingset_mcp.workspace.facade import Workspace, brief_text
+from workingset_mcp.notes.written_brief import unsigned
+from workingset_mcp.workspace.facade import Workspace
 
 LOCK = "cust/lock"
 COMMANDS = {
@@ -268,13 +270,13 @@ DESIGNED = {
     "serve": "--vault --http --max-answer-bytes",
     "index": "--vault --full --json",
     "status": "--vault --json",
-    "brief": "--vault --all --budget --max-bytes --write --out --json",
+    "brief": "--vault --all --budget --max-bytes --write --force --out --json",
     "search": "--vault --branch --boost --top --budget --json",
     "open": "--vault --json",
     "full": "--vault --json",
     "items": "--vault --json",
     "measure": "--vault --include --overhead --html --json",
-    "check": "--vault --format --strict",
+    "check": "--vault --format --strict --json",
     "hook session-start": "--vault --client --branch --max-bytes --full",
     "hook pre-compact": "--vault --client --branch",
     "install": "--vault --hooks",
@@ -293,13 +295,13 @@ def test_a_command_takes_the_options_that_its_design_names(command: str, options
 ENVELOPES: Mapping[str, tuple[Sequence[str], set[str]]] = {
     "index": (["index"], {"text", "notes", "branches", "state"}),
     "status": (["status"], {"text", "notes", "branches", "state", "remarks", "left_out"}),
-    "brief": (["brief", "lock"], {"text", "headers"}),
-    "briefs": (["brief", "--all"], {"text", "headers"}),
+    "brief": (["brief", "lock"], {"text", "header", "branch", "sections"}),
+    "briefs": (["brief", "--all"], {"text", "briefs"}),
     "written": (["brief", "lock", "--write"], {"text", "written"}),
-    "search": (["search", "diver"], {"text"}),
-    "open": (["open", "log/2026-06-01.md"], {"text"}),
-    "full": (["full", "lock"], {"text"}),
-    "items": (["items"], {"text"}),
+    "search": (["search", "diver"], {"text", "passages", "absent", "weak"}),
+    "open": (["open", "log/2026-06-01.md"], {"text", "part"}),
+    "full": (["full", "lock"], {"text", "page", "cursor", "extracts"}),
+    "items": (["items"], {"text", "total", "items", "groups"}),
     "measure": (["measure"], {"text"}),
 }
 
@@ -308,7 +310,7 @@ def envelope(result: Result) -> dict[str, Any]:
     """The envelope that is all of stdout."""
     found: dict[str, Any] = json.loads(result.stdout)
     assert list(found) == ["schema_version", "command", "data"]
-    assert found["schema_version"] == 1
+    assert found["schema_version"] == 2
     assert result.stdout.count("\n") == 1
     return found
 
@@ -440,13 +442,13 @@ def test_the_warnings_of_a_brief_go_to_stderr(make_vault: MakeVault) -> None:
 
 def test_a_brief_is_the_text_without_the_servers_head(vault: Path, open_vault: OpenVault) -> None:
     answer = open_vault(vault).brief("lock")
-    assert run("brief", "lock", vault=vault).stdout == brief_text(answer)
+    assert run("brief", "lock", vault=vault).stdout == answer.body
     assert run("brief", "lock", vault=vault).stdout.startswith("---\nvault: vault\n")
 
 
 def test_all_briefs_come_one_after_another(vault: Path) -> None:
     text = run("brief", "--all", vault=vault).stdout
-    assert re.findall(r"^# Brief: (.*)$", text, re.MULTILINE) == ["cust/lock", "cust/weir", "log"]
+    assert re.findall(r"^branch: (.*)$", text, re.MULTILINE) == ["cust/lock", "cust/weir", "log"]
 
 
 def test_the_overview_names_every_branch(vault: Path) -> None:
@@ -461,7 +463,7 @@ def test_a_brief_is_never_over_the_bytes_it_was_given(make_vault: MakeVault, mos
     result = run("brief", "lock", "--max-bytes", str(most), vault=root)
     assert result.exit_code == 0
     assert len(result.stdout_bytes) <= most
-    assert "# Brief: cust/lock" in result.stdout
+    assert "\nbranch: cust/lock\n" in result.stdout
 
 
 def test_a_smaller_budget_gives_a_smaller_brief(make_vault: MakeVault) -> None:
@@ -485,7 +487,7 @@ def test_written_briefs_are_named_and_only_those_that_changed(vault: Path) -> No
     write_vault(vault, "=== cust/weir/2026-03-05.md\n# Weir\n\nDry.\n")
     assert run("brief", "--all", "--write", vault=vault).stdout == "cust/weir/brief.md\n"
     written = (vault / "cust/weir/brief.md").read_text(encoding="utf-8")
-    assert written == run("brief", "weir", vault=vault).stdout
+    assert unsigned(written) == run("brief", "weir", vault=vault).stdout
 
 
 def test_a_brief_goes_to_the_file_it_was_given(vault: Path, tmp_path: Path) -> None:
@@ -500,7 +502,7 @@ def test_all_briefs_are_not_written_over_one_another(vault: Path, tmp_path: Path
     result = run("brief", "--all", "--out", file, vault=vault)
     if result.exit_code == 0:
         text = file.read_text(encoding="utf-8")
-        assert [n for n in (LOCK, "cust/weir", "log") if f"# Brief: {n}\n" not in text] == []
+        assert [n for n in (LOCK, "cust/weir", "log") if f"\nbranch: {n}\n" not in text] == []
     else:
         assert result.exit_code == 2
         assert not file.exists()
@@ -562,57 +564,57 @@ def test_an_order_that_is_set_is_said_instead_of_a_suggestion(make_vault: MakeVa
 
 
 SAME: Mapping[str, tuple[Sequence[str], Callable[[Workspace], str]]] = {
-    "search": (["search", "diver"], lambda w: w.search("diver")),
+    "search": (["search", "diver"], lambda w: printed(w.search("diver"))),
     "search also": (
         ["search", "frogman", "--also", "diver", "--also", "seal"],
-        lambda w: w.search("frogman", also=("diver", "seal")),
+        lambda w: printed(w.search("frogman", also=("diver", "seal"))),
     ),
     "search branch": (
         ["search", "weir", "--branch", "weir", "--budget", "300"],
-        lambda w: w.search("weir", branch="weir", budget=300),
+        lambda w: printed(w.search("weir", branch="weir", budget=300)),
     ),
     "search days": (
         ["search", "gate", "--since", "10 June 2026", "--until", "2026-06"],
-        lambda w: w.search("gate", since="2026-06-10", until="2026-06"),
+        lambda w: printed(w.search("gate", since="2026-06-10", until="2026-06")),
     ),
-    "open": (["open", "log/2026-06-01.md"], lambda w: w.open("log/2026-06-01.md")),
+    "open": (["open", "log/2026-06-01.md"], lambda w: printed(w.open("log/2026-06-01.md"))),
     "open lines": (
         ["open", "cust/lock/index.md", "--lines", "3-5"],
-        lambda w: w.open("cust/lock/index.md", lines="3-5"),
+        lambda w: printed(w.open("cust/lock/index.md", lines="3-5")),
     ),
     "open lines behind": (
         ["open", "cust/lock/index.md:3-5"],
-        lambda w: w.open("cust/lock/index.md:3-5"),
+        lambda w: printed(w.open("cust/lock/index.md:3-5")),
     ),
     "open heading": (
         ["open", "cust/lock/index.md", "--heading", "STATUS (2026-05-02)", "--budget", "400"],
-        lambda w: w.open("cust/lock/index.md", heading="STATUS (2026-05-02)", budget=400),
+        lambda w: printed(w.open("cust/lock/index.md", heading="STATUS (2026-05-02)", budget=400)),
     ),
-    "full": (["full", "lock"], lambda w: w.full("lock")),
-    "full query": (["full", "--query", "diver"], lambda w: w.full(query="diver")),
+    "full": (["full", "lock"], lambda w: printed(w.full("lock"))),
+    "full query": (["full", "--query", "diver"], lambda w: printed(w.full(query="diver"))),
     "full days": (
         ["full", "lock", "--since", "2026-06-10", "--until", "2026-06-11"],
-        lambda w: w.full("lock", since="2026-06-10", until="2026-06-11"),
+        lambda w: printed(w.full("lock", since="2026-06-10", until="2026-06-11")),
     ),
-    "full undated": (["full", "--since", "undated"], lambda w: w.full(since="undated")),
+    "full undated": (["full", "--since", "undated"], lambda w: printed(w.full(since="undated"))),
     "full as of": (
         ["full", "lock", "--as-of", "2026-05-10"],
-        lambda w: w.full("lock", as_of="2026-05-10"),
+        lambda w: printed(w.full("lock", as_of="2026-05-10")),
     ),
-    "items": (["items"], lambda w: w.items()),
-    "items done": (["items", "--kind", "done"], lambda w: w.items("done")),
-    "items decision": (["items", "--kind", "decision"], lambda w: w.items("decision")),
+    "items": (["items"], lambda w: printed(w.items())),
+    "items done": (["items", "--kind", "done"], lambda w: printed(w.items("done"))),
+    "items decision": (["items", "--kind", "decision"], lambda w: printed(w.items("decision"))),
     "items owner": (
         ["items", "--owner", "Odo", "--branch", "lock"],
-        lambda w: w.items(owner="Odo", branch="lock"),
+        lambda w: printed(w.items(owner="Odo", branch="lock")),
     ),
     "items due": (
         ["items", "--due-before", "2026-07-01", "--text", "diver"],
-        lambda w: w.items(due_before="2026-07-01", text="diver"),
+        lambda w: printed(w.items(due_before="2026-07-01", text="diver")),
     ),
     "items grouped": (
         ["items", "--group-by", "branch", "--since", "2026-01", "--budget", "400"],
-        lambda w: w.items(group_by="branch", since="2026-01", budget=400),
+        lambda w: printed(w.items(group_by="branch", since="2026-01", budget=400)),
     ),
 }
 
@@ -734,7 +736,7 @@ def command(*arguments: str | Path, vault: Path) -> list[str]:
 )
 def test_a_process_ends_with_the_same_codes(vault: Path, line: Sequence[str], code: int) -> None:
     done = subprocess.run(
-        command(*line, vault=vault), capture_output=True, text=True, timeout=20, check=False,
+        command(*line, vault=vault), capture_output=True, text=True, timeout=50, check=False,
         encoding="utf-8", stdin=subprocess.DEVNULL,
     )  # fmt: skip
     here = run(*line, vault=vault)
@@ -762,7 +764,7 @@ def test_only_serve_and_demo_import_mcp(vault: Path) -> None:
         "print(json.dumps(found))\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, json.dumps(full)], capture_output=True, timeout=25, check=True,
+        [sys.executable, "-c", code, json.dumps(full)], capture_output=True, timeout=50, check=True,
         stdin=subprocess.DEVNULL,
     )  # fmt: skip
     found = json.loads(done.stdout.splitlines()[-1])
@@ -780,7 +782,7 @@ def test_output_is_utf_8_whatever_the_console_speaks(
     )
     variables = {**os.environ, "PYTHONIOENCODING": "cp1252", "PYTHONUTF8": "0"}
     done = subprocess.run(
-        command(*line, vault=root), capture_output=True, timeout=20, check=True, env=variables
+        command(*line, vault=root), capture_output=True, timeout=50, check=True, env=variables
     )
     assert "Käse für 水門 ⚓ „oben“" in done.stdout.decode("utf-8")
 
@@ -853,7 +855,7 @@ def test_the_demo_shows_every_kind_of_answer_from_a_real_client() -> None:
     """Takes 2 s: a client and a server start, and the example vault is indexed."""
     done = subprocess.run(
         [sys.executable, "-m", "workingset_mcp", "demo"],
-        capture_output=True, timeout=28, check=True, stdin=subprocess.DEVNULL,
+        capture_output=True, timeout=50, check=True, stdin=subprocess.DEVNULL,
     )  # fmt: skip
     text = done.stdout.decode("utf-8")
     assert re.findall(r"^(?:\x1b\[1m)?>>> (\w+)", text, re.MULTILINE) == [

@@ -309,7 +309,7 @@ def test_the_printed_server_starts_and_answers(vault: Path, client: str) -> None
         },
     }  # fmt: skip
     said = json.dumps(request).encode() + b"\n"
-    done = subprocess.run(command, input=said, capture_output=True, timeout=20, check=True)
+    done = subprocess.run(command, input=said, capture_output=True, timeout=50, check=True)
     answer = json.loads(done.stdout.splitlines()[0])
     assert answer["result"]["serverInfo"]["name"]
 
@@ -323,7 +323,7 @@ def test_a_printed_hook_runs_in_a_shell_and_injects(vault: Path, client: str) ->
     folder = str(vault / "cust" / "lock")
     said = json.dumps({"cwd": folder, "workspace_roots": [folder], "source": "startup"})
     done = subprocess.run(
-        ["sh", "-c", line], input=said.encode(), capture_output=True, timeout=20, check=True
+        ["sh", "-c", line], input=said.encode(), capture_output=True, timeout=50, check=True
     )
     assert "The lower gate is stuck." in json.dumps(json.loads(done.stdout))
 

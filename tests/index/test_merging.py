@@ -12,10 +12,12 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from conftest import MakeVault, contents_of, contents_of_fresh
+from conftest import MakeVault, contents_of, contents_of_fresh, engine_of
 
-from workingset_mcp.index import Index
+from workingset_mcp.answers.answer import printed
+from workingset_mcp.index.query import Term
 from workingset_mcp.index.rows import Parsed
+from workingset_mcp.index.sqlite.engine import SqliteEngine
 from workingset_mcp.notes.note import parse_note, text_digest
 from workingset_mcp.settings import Settings
 from workingset_mcp.vault.folder import Fingerprint
@@ -28,32 +30,32 @@ VAULT = "".join(
 )
 
 
-def in_parts(folder: Path, count: int) -> Index:
+def in_parts(folder: Path, count: int) -> SqliteEngine:
     """An index as a first build leaves it: complete, its words in parts."""
-    index = Index(folder)
+    index = SqliteEngine(folder)
     for number in range(count):
         write_part(index, number)
     index.mark_complete()
     return index
 
 
-def write_part(index: Index, number: int) -> None:
+def write_part(index: SqliteEngine, number: int) -> None:
     raw = " ".join(f"w{number}x{word}" for word in range(2_000)).encode()
     note = parse_note(f"{number}.md", raw, Settings())
     index.apply([Parsed(note, ".", Fingerprint(len(raw), 1, 1, 1), 1, text_digest(raw))])
 
 
-def count_in(index: Index, what: str) -> int:
+def count_in(index: SqliteEngine, what: str) -> int:
     assert index.file is not None
     with closing(sqlite3.connect(index.file)) as connection:
         return int(connection.execute(f"SELECT {what}").fetchone()[0])
 
 
-def parts_in(index: Index) -> int:
+def parts_in(index: SqliteEngine) -> int:
     return count_in(index, "count(DISTINCT segid) FROM fts_idx")
 
 
-def unmerged(index: Index) -> bool:
+def unmerged(index: SqliteEngine) -> bool:
     with index.snapshot() as snapshot:
         return snapshot.unmerged()
 
@@ -66,16 +68,16 @@ def small_steps(monkeypatch: pytest.MonkeyPatch) -> SmallSteps:
     """Merge a page at a time, and do something between two steps."""
 
     def between(do: Callable[[], object]) -> None:
-        merge_step = Index._merge_step
+        merge_step = SqliteEngine._merge_step
 
-        def merge_and_do(self: Index, epoch: int, *, first: bool) -> bool:
+        def merge_and_do(self: SqliteEngine, epoch: int, *, first: bool) -> bool:
             more = merge_step(self, epoch, first=first)
             if more:
                 do()
             return more
 
         monkeypatch.setattr("workingset_mcp.index.sqlite.writing._MERGE_PAGES", 1)
-        monkeypatch.setattr(Index, "_merge_step", merge_and_do)
+        monkeypatch.setattr(SqliteEngine, "_merge_step", merge_and_do)
 
     return between
 
@@ -95,7 +97,7 @@ def test_words_are_merged_bit_by_bit_only_once_those_of_the_first_build_are(tmp_
 
 
 def test_others_write_while_words_are_merged(tmp_path: Path, small_steps: SmallSteps) -> None:
-    with closing(in_parts(tmp_path, 6)) as index, closing(Index(tmp_path)) as other:
+    with closing(in_parts(tmp_path, 6)) as index, closing(SqliteEngine(tmp_path)) as other:
         to_write, left = [100, 101, 102], list[int]()
 
         def save_beside() -> None:
@@ -112,7 +114,7 @@ def test_others_write_while_words_are_merged(tmp_path: Path, small_steps: SmallS
         assert not unmerged(index)
         with index.snapshot() as snapshot:
             for number in (*range(6), 100, 101, 102):
-                assert snapshot.count(f"w{number}x1999") == 1
+                assert snapshot.count(Term(f"w{number}x1999")) == 1
 
 
 def test_an_index_that_is_closed_is_merged_no_further(
@@ -121,7 +123,7 @@ def test_an_index_that_is_closed_is_merged_no_further(
     index = in_parts(tmp_path, 6)
     small_steps(index.close)
     index.settle()
-    with closing(Index(tmp_path)) as again:
+    with closing(SqliteEngine(tmp_path)) as again:
         assert unmerged(again)
         again.settle()
         assert (parts_in(again), unmerged(again)) == (1, False)
@@ -130,7 +132,7 @@ def test_an_index_that_is_closed_is_merged_no_further(
 def test_a_build_that_begins_anew_meanwhile_is_not_taken_for_merged(
     tmp_path: Path, small_steps: SmallSteps
 ) -> None:
-    with closing(in_parts(tmp_path, 6)) as index, closing(Index(tmp_path)) as other:
+    with closing(in_parts(tmp_path, 6)) as index, closing(SqliteEngine(tmp_path)) as other:
         small_steps(other.clear)
         index.settle()
         for number in range(24):
@@ -149,12 +151,12 @@ def test_merging_never_waits_for_a_reader(tmp_path: Path) -> None:
 
 
 def test_closing_does_not_wait_for_a_long_statement(tmp_path: Path) -> None:
-    index = Index(tmp_path / "index")
+    index = SqliteEngine(tmp_path / "index")
     entered, ended = threading.Event(), threading.Event()
     index._writer.create_function("tell", 0, entered.set)
 
     def merge() -> None:
-        with index.write_lock, pytest.raises(sqlite3.OperationalError, match="interrupted"):
+        with index._write_lock, pytest.raises(sqlite3.OperationalError, match="interrupted"):
             index._writer.execute(
                 "WITH RECURSIVE n(x) AS (SELECT tell() UNION ALL SELECT 1 FROM n) SELECT count(*) FROM n"
             )
@@ -171,7 +173,7 @@ def test_closing_does_not_wait_for_a_long_statement(tmp_path: Path) -> None:
 BUILD_UNTIL_KILLED = """
 import os, signal, sys
 from pathlib import Path
-from workingset_mcp.sync import freshness
+from workingset_mcp.sync import applying
 from workingset_mcp.index.sqlite import engine, writing
 from workingset_mcp.settings import Settings
 from workingset_mcp.workspace.facade import Workspace
@@ -185,7 +187,7 @@ def merge_until_killed(writer, *, first):
 
 root, folder, steps = sys.argv[1], sys.argv[2], int(sys.argv[3])
 merge_some, engine.merge_some = engine.merge_some, merge_until_killed
-freshness.BATCH_NOTES = writing._MERGE_PAGES = 1
+applying.BATCH_NOTES = writing._MERGE_PAGES = 1
 Workspace(Path(root), Settings(index_dir=folder)).build()
 """
 
@@ -211,24 +213,26 @@ def test_what_a_killed_build_left_unmerged_is_right_at_once_and_merged_by_the_ne
         assert unmerged(workspace.index)
         assert workspace.freshness.built.is_set()
         assert contents_of(workspace) == contents_of_fresh(root)
-        assert "n7.md" in workspace.search("word7x150").partition("\n")[2]
+        assert "n7.md" in printed(workspace.search("word7x150")).partition("\n")[2]
         (root / "new.md").write_text("walrus\n", encoding="utf-8")
-        assert "new.md" in workspace.search("walrus").partition("\n")[2]
+        assert "new.md" in printed(workspace.search("walrus")).partition("\n")[2]
         assert parts_in(workspace.index) == before + 1  # the save merged nothing
         workspace.start_building().join(20)
         assert (parts_in(workspace.index), unmerged(workspace.index)) == (1, False)
         assert contents_of(workspace) == contents_of_fresh(root)
-        assert "n7.md" in workspace.search("word7x150").partition("\n")[2]
+        assert "n7.md" in printed(workspace.search("word7x150")).partition("\n")[2]
 
 
 def test_an_answer_does_not_wait_for_words_to_be_merged(
     make_vault: MakeVault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_steps: SmallSteps
 ) -> None:
-    monkeypatch.setattr("workingset_mcp.sync.freshness.BATCH_NOTES", 1)
+    monkeypatch.setattr("workingset_mcp.sync.applying.BATCH_NOTES", 1)
     answers: list[str] = []
 
     def ask() -> None:
-        asking = threading.Thread(target=lambda: answers.append(workspace.search("word7x150")))
+        asking = threading.Thread(
+            target=lambda: answers.append(printed(workspace.search("word7x150")))
+        )
         asking.start()
         asking.join(20)
 
@@ -244,12 +248,12 @@ def test_an_answer_does_not_wait_for_words_to_be_merged(
 def test_when_another_was_ended_before_its_words_were_merged_they_are_merged_here(
     make_vault: MakeVault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("workingset_mcp.sync.freshness.BATCH_NOTES", 1)
+    monkeypatch.setattr("workingset_mcp.sync.applying.BATCH_NOTES", 1)
     monkeypatch.setattr("workingset_mcp.workspace.opened._LOOK_SECONDS", 0.01)
     settings = Settings(index_dir=str(tmp_path))
     with (
         closing(Workspace(make_vault(VAULT), settings)) as workspace,
-        closing(Index(workspace.index.file.parent if workspace.index.file else None)) as other,
+        closing(SqliteEngine(engine_of(workspace)._folder)) as other,
     ):
         with other.build_turn() as mine:
             assert mine
@@ -276,11 +280,11 @@ def test_an_index_that_cannot_be_merged_is_built_anew(
     make_vault: MakeVault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings, vault = Settings(index_dir=str(tmp_path)), make_vault(VAULT)
-    monkeypatch.setattr("workingset_mcp.sync.freshness.BATCH_NOTES", 4)
+    monkeypatch.setattr("workingset_mcp.sync.applying.BATCH_NOTES", 4)
     monkeypatch.setattr("workingset_mcp.workspace.opened._LOOK_SECONDS", 0.01)
     with closing(Workspace(vault, settings)) as workspace:
         workspace.freshness.refresh()
-        file = workspace.index.file
+        file = engine_of(workspace).file
     assert file is not None
     with closing(sqlite3.connect(file)) as connection:
         connection.execute("DELETE FROM fts_data WHERE id = (SELECT max(id) FROM fts_data)")

@@ -3,15 +3,15 @@
 import codecs
 import re
 import sys
-import time
 
 import pytest
-from conftest import OpenVault
+from conftest import OpenVault, assert_costs_its_length, least_seconds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from workingset_mcp.answers.answer import printed
 from workingset_mcp.notes.lines import bare_line, folded, folded_lines
-from workingset_mcp.notes.note import Note, Remark, Unit, decode, parse_note
+from workingset_mcp.notes.note import DatedStretch, Note, Remark, RemarkKind, decode, parse_note
 from workingset_mcp.settings import Settings
 
 
@@ -457,51 +457,56 @@ def test_an_order_of_dates_decides_what_reads_two_ways() -> None:
 
 YEAR = "# 2026\n\n## 2026-06-16 Call\n\na\n\n### Details\n\nb\n\n## 2026-06-09 Call\n\nc\n"
 UNITS = [
-    ("a dated note", "2026-06-16.md", "# A\n\ntext\n", [Unit("2026-06-16", 1, 3)]),
+    ("a dated note", "2026-06-16.md", "# A\n\ntext\n", [DatedStretch("2026-06-16", 1, 3)]),
     ("an undated note", "a.md", "# A\n\ntext\n", []),
-    ("a year alone", "2025.md", "# A\n\ntext\n", [Unit("2025", 1, 3)]),
-    ("one dated heading", "a.md", "# A\n\n## 2026-06-16\n\nx\n", [Unit("2026-06-16", 1, 5)]),
+    ("a year alone", "2025.md", "# A\n\ntext\n", [DatedStretch("2025", 1, 3)]),
+    (
+        "one dated heading",
+        "a.md",
+        "# A\n\n## 2026-06-16\n\nx\n",
+        [DatedStretch("2026-06-16", 1, 5)],
+    ),
     (
         "a file of a year",
         "calls.md",
         YEAR,
-        [Unit("2026-06-16", 3, 10), Unit("2026-06-09", 11, 13)],
+        [DatedStretch("2026-06-16", 3, 10), DatedStretch("2026-06-09", 11, 13)],
     ),
     (
         "a file of a year, named so",
         "2026/calls.md",
         YEAR,
-        [Unit("2026-06-16", 3, 10), Unit("2026-06-09", 11, 13)],
+        [DatedStretch("2026-06-16", 3, 10), DatedStretch("2026-06-09", 11, 13)],
     ),
     (
         "days in the year of the folder",
         "2026/calls.md",
         "## June 16\na\n## June 9\nb\n",
-        [Unit("2026-06-16", 1, 2), Unit("2026-06-09", 3, 4)],
+        [DatedStretch("2026-06-16", 1, 2), DatedStretch("2026-06-09", 3, 4)],
     ),
     (
         "bold lines",
         "calls.md",
         "**2026-06-16**\n\na\n\n**2026-06-09**\n\nb\n",
-        [Unit("2026-06-16", 1, 4), Unit("2026-06-09", 5, 7)],
+        [DatedStretch("2026-06-16", 1, 4), DatedStretch("2026-06-09", 5, 7)],
     ),
     (
         "a section ends at a higher heading",
         "calls.md",
         "## 2026-06-16\na\n## 2026-06-09\nb\n# Appendix\nc\n",
-        [Unit("2026-06-16", 1, 2), Unit("2026-06-09", 3, 4)],
+        [DatedStretch("2026-06-16", 1, 2), DatedStretch("2026-06-09", 3, 4)],
     ),
     (
         "a dated note that mentions two days",
         "2026-06-16.md",
         "## Since 2026-06-09\na\n## Until 2026-06-23\nb\n",
-        [Unit("2026-06-16", 1, 4)],
+        [DatedStretch("2026-06-16", 1, 4)],
     ),
     (
         "one day, twice",
         "a.md",
         "## 2026-06-16 morning\na\n## 2026-06-16 evening\nb\n",
-        [Unit("2026-06-16", 1, 4)],
+        [DatedStretch("2026-06-16", 1, 4)],
     ),
 ]
 
@@ -510,7 +515,7 @@ UNITS = [
     ("path", "text", "units"), [pytest.param(*case[1:], id=case[0]) for case in UNITS]
 )
 def test_units_are_the_dated_note_or_its_dated_sections(
-    path: str, text: str, units: list[Unit]
+    path: str, text: str, units: list[DatedStretch]
 ) -> None:
     assert list(note_of(text, path).units) == units
 
@@ -533,7 +538,13 @@ REMARKED = [
     ("Title\n=======\n", []),
     (
         "## Status 02/09/2015\n",
-        [Remark(1, "date of 'Status 02/09/2015' reads two ways; set date_order")],
+        [
+            Remark(
+                1,
+                "date of 'Status 02/09/2015' reads two ways; set date_order",
+                RemarkKind.AMBIGUOUS_DATE,
+            )
+        ],
     ),
     ("## Status 16/06/2026\n", []),
     ("plain\n", []),
@@ -562,7 +573,7 @@ def test_a_bad_note_is_indexed_and_remarked_and_leaves_the_others_alone(
         "nul.md:1",
     ]
     for word in ("good", "behind", "zebra", "giraffe", "walrus"):
-        assert word in workspace.search(word).partition("\n")[2]
+        assert word in printed(workspace.search(word)).partition("\n")[2]
 
 
 # -- hostile shapes: each is read within a second --------------------------------------------------
@@ -592,16 +603,27 @@ HOSTILE = {
     "empty labels": "- Decision:\n" * 20_000,
     "bold lines": "**a**\n\n" * 20_000,
     "dated headings": "# 2026-06-16\n- [ ] x\n" * 3_000,
+    "code in a line": "a `b` " * 80_000,
+    "code between letters of two bytes": "é `é` " * 60_000,
+    "comments in a line": "a <!-- b --> " * 40_000,
+    "comments between letters of two bytes": "é <!-- é --> " * 30_000,
+    "comment marks in a line": "a %% b " * 60_000,
+    "comments that blanks surround": " " * 100_000 + "%% a %% " * 10_000 + " " * 100_000,
+    "comments that end once": "- a <!-- b\n" * 20_000 + "-->",
+    "comments over paragraphs": "a <!-- b\n\n" * 30_000 + "-->",
+    "boxes in no list": "x\n" + "        - [ ] b\n" * 15_000,
+    "days of years": "".join(f"# {1990 + at % 90}-01-01\nx\n" for at in range(15_000)),
+    "statuses": "## STATUS (2026-11-16)\n" * 10_000,
+    "links open": "[" * 100_000 + "](a)" * 50_000,
+    "tables": "|a|\n|-|\n\n" * 15_000,
+    "quotes in quotes": "".join(">" * depth + " a\n" for depth in range(500)),
 }
 
 
 @pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in HOSTILE.items()])
-def test_a_hostile_text_is_read_within_a_second(text: str) -> None:
-    started = time.process_time()  # of this process alone, whatever else the machine does
-    note = note_of(text)
-    seconds = time.process_time() - started
-    assert "".join(section.text for section in note.sections) == text
-    assert seconds < 1
+def test_a_hostile_text_is_read_whole_and_costs_its_length_not_its_square(text: str) -> None:
+    assert "".join(section.text for section in note_of(text).sections) == text
+    assert_costs_its_length(note_of, text)
 
 
 BLANKS = " " * 15_000
@@ -619,9 +641,7 @@ WITH_BLANKS = {
     "text", [pytest.param(text, id=name) for name, text in WITH_BLANKS.items()]
 )
 def test_a_run_of_blanks_costs_its_length_not_its_square(text: str) -> None:
-    started = time.process_time()
-    note_of(text)
-    assert time.process_time() - started < 0.3
+    assert least_seconds(lambda: note_of(text)) < 0.3  # it takes 2 ms; by its square, seconds
 
 
 # -- lines that say the same -------------------------------------------------------------------------

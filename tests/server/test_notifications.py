@@ -21,7 +21,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning"),
 ]
 
-SECONDS = 3.0  # about a tenth of one where nothing else runs
+SECONDS = 20.0  # a tenth of one where nothing else runs; a sweep would come after 60
 ACME = "workingset://brief/cust/acme"
 LABS = "workingset://brief/cust/acme-labs"
 WIKI = "workingset://brief/wiki"

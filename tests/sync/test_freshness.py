@@ -6,30 +6,33 @@ import random
 import tempfile
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import anyio
 import anyio.lowlevel
 import pytest
-from conftest import OpenVault, contents_of, contents_of_fresh, write_vault
+from conftest import OpenVault, contents_of, contents_of_fresh, engine_of, write_vault
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from watchfiles import Change
 
+from workingset_mcp.answers.answer import printed
 from workingset_mcp.caller import asking
 from workingset_mcp.errors import BranchNotFound, IndexUnavailable
 from workingset_mcp.index.rows import Known
 from workingset_mcp.settings import Settings
-from workingset_mcp.sync.changes import Changes, plan_changes
+from workingset_mcp.sync.applying import BATCH_NOTES
+from workingset_mcp.sync.changes import Changes, Doubts, plan_changes
 from workingset_mcp.sync.follower import Follower
-from workingset_mcp.sync.freshness import BATCH_NOTES, Freshness, State
+from workingset_mcp.sync.freshness import Freshness, State
 from workingset_mcp.vault.files import fingerprint_of
 from workingset_mcp.vault.folder import Fingerprint
+from workingset_mcp.workspace.checked import SMALL_VAULT_FILES
 from workingset_mcp.workspace.facade import Workspace
-from workingset_mcp.workspace.opened import SMALL_VAULT_FILES
 
 posix_only = pytest.mark.skipif(os.name != "posix", reason="POSIX stamps, links and modes")
 
@@ -145,8 +148,13 @@ def test_the_plan_names_what_differs_and_nothing_else(
 
 def test_a_doubt_that_was_looked_into_is_settled_for_that_state_of_the_file_only() -> None:
     disk, index = {"a": seen()}, {"a": known(seen(), 0)}
-    assert plan_changes(disk, index, {"a": seen()}) == Changes()
-    assert plan_changes(disk, index, {"a": seen(6)}) == Changes(doubtful=("a",))
+    doubts = Doubts()
+    doubts.note_reading("a", known(seen(), SECOND))
+    assert plan_changes(disk, index, doubts) == Changes()
+    other = {"a": seen(6)}
+    assert plan_changes(other, {"a": known(seen(6), 0)}, doubts) == Changes(doubtful=("a",))
+    doubts.clear()
+    assert plan_changes(disk, index, doubts) == Changes(doubtful=("a",))
 
 
 NAMES = st.sampled_from(["a.md", "b.md", "x/a.md", "x/b.md", "y/c.md"])
@@ -287,13 +295,15 @@ def test_every_answer_shows_the_edit_unasked(open_vault: OpenVault, name: str) -
             answers = []
             for opened in (workspace, fresh):
                 try:
-                    answers.append(opened.brief(branch) + opened.full(branch, budget=20_000))
+                    answers.append(
+                        printed(opened.brief(branch)) + printed(opened.full(branch, budget=20_000))
+                    )
                 except BranchNotFound as error:
                     answers.append(error.message)
             assert answers[0] == answers[1]
         for query in ("walrus", "offer", "other", "pilot", "replaced", "zebra"):
-            assert workspace.search(query) == fresh.search(query)
-        assert workspace.full(budget=20_000) == fresh.full(budget=20_000)
+            assert printed(workspace.search(query)) == printed(fresh.search(query))
+        assert printed(workspace.full(budget=20_000)) == printed(fresh.full(budget=20_000))
     finally:
         fresh.close()
 
@@ -431,11 +441,11 @@ def test_a_search_of_a_large_vault_quotes_no_note_that_went_out_of_sight(
     workspace = open_vault(VAULT)
     root, freshness = workspace.vault.root, workspace.freshness
     freshness.walked_files = 10_000  # too large to be walked for each search
-    assert "zebra" in workspace.search("zebra").partition("\n")[2]
+    assert "zebra" in printed(workspace.search("zebra")).partition("\n")[2]
     OUT_OF_SIGHT[name](root)
     assert not freshness.is_current(paths=["wiki/terms.md"])
     freshness.walked_files = 10_000
-    assert "giraffe" not in workspace.search("zebra")
+    assert "giraffe" not in printed(workspace.search("zebra"))
     assert contents_of(workspace) == contents_of_fresh(root)
 
 
@@ -450,7 +460,7 @@ def test_the_first_search_of_a_large_vault_knows_what_was_saved_while_no_server_
     write(vault / "notes/new.md", "# Zebra\n\nThe zebra is a giraffe now.\n")
     again = Workspace(first.vault.root, first.settings)
     try:
-        assert "giraffe" in again.search("zebra")
+        assert "giraffe" in printed(again.search("zebra"))
     finally:
         again.close()
 
@@ -526,7 +536,7 @@ def test_after_any_edits_and_partial_refreshes_the_index_is_as_if_built_anew(see
                     case 2:
                         workspace.freshness.refresh_paths(dice.sample(PATHS, 2))
                     case 3:
-                        workspace.search(dice.choice(["alpha", "beta", "nowhere"]))
+                        printed(workspace.search(dice.choice(["alpha", "beta", "nowhere"])))
             workspace.freshness.refresh()
             assert contents_of(workspace) == contents_of_fresh(root)
         finally:
@@ -607,7 +617,7 @@ def test_a_file_that_takes_over_during_a_build_is_built_whole(
 def test_what_another_process_built_anew_already_is_taken(open_vault: OpenVault) -> None:
     one = open_vault(VAULT)
     other = open_vault(one.vault.root)
-    file = one.index.file
+    file = engine_of(one).file
     assert file is not None
     epoch = one.index.data_version()[0]
     other.freshness.start_anew()
@@ -700,7 +710,7 @@ def test_what_one_server_indexed_another_one_sees_and_does_not_do_again(
     assert contents_of(other) == contents_of(one)
     assert other.freshness.refresh()
     assert other.status()["generation"] == generation
-    assert "walrus" in other.search("walrus").partition("\n")[2]
+    assert "walrus" in printed(other.search("walrus")).partition("\n")[2]
 
 
 # -- the follower, fed with change sets ------------------------------------------------------------
@@ -874,8 +884,9 @@ async def test_an_index_that_is_lost_again_while_it_is_replaced_does_not_end_the
     freshness, start_anew, lost = workspace.freshness, workspace.freshness.start_anew, [1, 2]
 
     def lose() -> None:
-        if lost and workspace.index.file is not None:
-            workspace.index.file.unlink()
+        file = engine_of(workspace).file
+        if lost and file is not None:
+            file.unlink()
             lost.pop()
 
     def start_anew_and_lose(epoch: int | None = None) -> None:
@@ -889,9 +900,7 @@ async def test_an_index_that_is_lost_again_while_it_is_replaced_does_not_end_the
         group.start_soon(follower.run)
         await until(follower.watching.is_set)
         lose()
-        await until(
-            lambda: not lost and freshness.built.is_set() and not freshness._building.locked()
-        )
+        await until(lambda: not lost and freshness.built.is_set() and not freshness.building)
         group.cancel_scope.cancel()
     assert contents_of(workspace) == contents_of_fresh(workspace.vault.root)
 
@@ -910,7 +919,7 @@ async def test_a_follower_leaves_the_first_build_to_who_has_the_turn(
             with builder.index.build_turn() as mine:
                 assert mine
                 group.start_soon(Follower(freshness, source=feed(lambda: None)).run)
-                await until(freshness._building.locked)
+                await until(lambda: freshness.building)
                 for _ in range(200):
                     await anyio.lowlevel.checkpoint()
                 assert contents_of(workspace)["paths"] == []
@@ -1020,3 +1029,239 @@ async def test_a_save_is_seen_through_real_events(open_vault: OpenVault) -> None
         assert freshness.watcher == "events"
         group.cancel_scope.cancel()
     assert contents_of(workspace) == contents_of_fresh(root)
+
+
+# -- threads at once -------------------------------------------------------------------------------
+
+JOIN_SECONDS = 25.0  # far more than any of these takes; a deadlock takes longer
+
+
+def run_at_once(*works: Callable[[], object]) -> None:
+    """Run each in a thread of its own; what one raises is raised, and none may hang."""
+    problems: list[BaseException] = []
+
+    def run(work: Callable[[], object]) -> None:
+        try:
+            work()
+        except BaseException as error:
+            problems.append(error)
+            raise
+
+    threads = [threading.Thread(target=run, args=(work,), daemon=True) for work in works]
+    for thread in threads:
+        thread.start()
+    deadline = time.monotonic() + JOIN_SECONDS
+    for thread in threads:
+        thread.join(max(0.0, deadline - time.monotonic()))
+    assert not any(thread.is_alive() for thread in threads)
+    assert problems == []
+
+
+@contextmanager
+def reading_held_up(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[threading.Event, threading.Event, list[str]]]:
+    """Whoever reads the call first sets the first event and waits for the second; what was read."""
+    reading, go_on, read = threading.Event(), threading.Event(), list[str]()
+    read_file = workspace.vault.read
+
+    def read_slowly(path: str) -> tuple[bytes, Fingerprint]:
+        found = read_file(path)
+        read.append(path)
+        if path == CALL:
+            reading.set()
+            assert go_on.wait(JOIN_SECONDS)
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(workspace.vault, "read", read_slowly)
+        try:
+            yield reading, go_on, read
+        finally:
+            go_on.set()
+
+
+@pytest.fixture(params=[False, True], ids=["on disk", "in memory"])
+def either(
+    request: pytest.FixtureRequest, make_vault: Callable[[str], Path], tmp_path: Path
+) -> Iterator[Workspace]:
+    """A built workspace, its index on disk or in memory."""
+    settings = Settings(index_dir=str(tmp_path / "index"))
+    workspace = Workspace(make_vault(VAULT), settings, in_memory=request.param)
+    workspace.build()
+    while _doubtful(workspace):  # for 50 ms: a file in doubt would be read again
+        workspace.freshness.refresh()
+    yield workspace
+    workspace.close()
+
+
+def _doubtful(workspace: Workspace) -> Changes:
+    with workspace.index.snapshot() as snapshot:
+        known = snapshot.known()
+    return plan_changes(workspace.vault.walk().files, known, workspace.freshness._applier.doubts)
+
+
+def test_while_a_file_is_read_others_ask_and_write(
+    either: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    freshness, index, root = either.freshness, either.index, either.vault.root
+    write(root / CALL, "walrus\n")
+    with reading_held_up(either, monkeypatch) as (reading, go_on, _):
+
+        def others() -> None:
+            assert reading.wait(JOIN_SECONDS)
+            assert index.save_tokens({})
+            assert index.apply([]) > 0
+            assert freshness.is_current("wiki")
+            assert not freshness.is_current("cust/acme")
+            assert not freshness.is_current(paths=[CALL])
+            write(root / "wiki/terms.md", "giraffe\n")
+            assert freshness.refresh("wiki")  # another file than the one that is being read
+            assert "giraffe" in printed(either.search("giraffe", branch="wiki"))
+            go_on.set()
+
+        run_at_once(freshness.refresh, others)
+    assert contents_of(either) == contents_of_fresh(root)
+
+
+def test_two_that_refresh_at_once_read_each_file_once(
+    either: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    freshness, root = either.freshness, either.vault.root
+    for path in (CALL, "README.md", "wiki/terms.md"):
+        write(root / path, f"walrus of {path}\n")
+    waiting, wait_until_free = threading.Event(), freshness._applier.claims.wait_until_free
+
+    def tell_and_wait(paths: Collection[str], seconds: float) -> bool:
+        if paths:
+            waiting.set()
+        return wait_until_free(paths, seconds)
+
+    monkeypatch.setattr(freshness._applier.claims, "wait_until_free", tell_and_wait)
+    with reading_held_up(either, monkeypatch) as (reading, go_on, read):
+
+        def second() -> None:
+            assert reading.wait(JOIN_SECONDS)
+            assert freshness.refresh()
+            assert contents_of(either) == contents_of_fresh(root)
+
+        def release() -> None:
+            assert waiting.wait(JOIN_SECONDS)
+            assert read.count(CALL) == 1
+            go_on.set()
+
+        run_at_once(freshness.refresh, second, release)
+        parsed_twice = [
+            path for path in read if read.count(path) > 2
+        ]  # a doubt is one reading more
+    assert parsed_twice == []
+
+
+def test_an_older_reading_never_replaces_a_newer_one(
+    either: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    freshness, root = either.freshness, either.vault.root
+    write(root / CALL, "the older walrus\n")
+    with reading_held_up(either, monkeypatch) as (reading, go_on, _):
+
+        def later() -> None:
+            assert reading.wait(JOIN_SECONDS)
+            write(root / CALL, "the newer walrus of another size\n")
+            threading.Timer(0.05, go_on.set).start()
+            freshness.refresh_paths([CALL])
+
+        run_at_once(lambda: freshness.refresh("cust/acme"), later)
+    with either.index.snapshot() as snapshot:
+        note = snapshot.note(CALL)
+        assert note is not None
+        assert snapshot.text(note.id) == "the newer walrus of another size\n"
+
+
+def test_what_another_process_wrote_while_a_file_was_read_is_not_replaced_by_an_older_reading(
+    open_vault: OpenVault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = open_vault(VAULT)
+    other = open_vault(one.vault.root)
+    file = one.vault.root / CALL
+    write(file, "the older walrus\n")
+    with reading_held_up(one, monkeypatch) as (reading, go_on, _):
+
+        def later() -> None:
+            assert reading.wait(JOIN_SECONDS)
+            write(file, "the newer walrus of another size\n")
+            assert other.freshness.refresh()
+            go_on.set()
+
+        seen: list[str] = []
+        one.freshness.listeners.append(lambda _: seen.append(contents_of(one)["texts"][CALL]))  # type: ignore[index]  # a dict
+        run_at_once(one.freshness.refresh, later)
+    assert set(seen) == {"the newer walrus of another size\n"}
+    assert contents_of(one) == contents_of_fresh(one.vault.root)
+    assert_current(one)
+
+
+def test_threads_that_edit_refresh_and_ask_at_once_end_with_a_true_index(
+    either: Workspace,
+) -> None:
+    freshness, root = either.freshness, either.vault.root
+    over = threading.Event()
+    for number in range(60):
+        write(root / f"cust/acme/n{number}.md", f"# N{number}\n\n- [ ] alpha\n")
+
+    def edit() -> None:
+        dice = random.Random(1)  # edits, no secrets
+        try:
+            for _ in range(150):
+                random_edit(root, dice)
+        finally:
+            over.set()
+
+    def until_over(work: Callable[[random.Random], object], seed: int) -> Callable[[], None]:
+        def run() -> None:
+            dice = random.Random(seed)  # choices, no secrets
+            while not over.is_set():
+                work(dice)
+
+        return run
+
+    def ask(dice: random.Random) -> None:
+        with suppress(BranchNotFound):
+            either.brief(dice.choice(["cust/acme", "wiki"]))
+        either.search(dice.choice(["alpha", "beta", "zebra"]))
+
+    run_at_once(
+        edit,
+        until_over(lambda _: freshness.refresh(), 2),
+        until_over(lambda dice: freshness.refresh(dice.choice(FOLDERS)), 3),
+        until_over(lambda dice: freshness.refresh_paths(dice.sample(PATHS, 3)), 4),
+        until_over(ask, 5),
+        until_over(lambda dice: freshness.is_current(dice.choice([None, *FOLDERS])), 6),
+        until_over(lambda _: either.count_all_tokens(), 7),
+    )
+    freshness.refresh()
+    assert contents_of(either) == contents_of_fresh(root)
+    assert_current(either)
+
+
+def test_whoever_waits_for_a_build_goes_on_when_it_ends_or_the_server_does(
+    make_vault: Callable[[str], Path], tmp_path: Path
+) -> None:
+    root, settings = make_vault(VAULT), Settings(index_dir=str(tmp_path / "index"))
+    workspace, builder = Workspace(root, settings), Workspace(root, settings)
+    found: list[bool] = []
+
+    def wait(freshness: Freshness) -> Callable[[], None]:
+        return lambda: found.append(freshness.wait_until_built(10 * JOIN_SECONDS))
+
+    try:
+        run_at_once(wait(workspace.freshness), workspace.freshness.stop)
+        run_at_once(
+            wait(builder.freshness), lambda: builder.freshness.note_failure(OSError("disk"))
+        )
+        assert found == [False, False]
+        workspace.freshness.stopping.clear()
+        run_at_once(wait(workspace.freshness), workspace.build)
+        assert found == [False, False, True]
+    finally:
+        workspace.close()
+        builder.close()

@@ -11,10 +11,12 @@ from conftest import MakeVault, OpenVault, write_vault
 from hypothesis import given
 from hypothesis import strategies as st
 
+from workingset_mcp.answers.answer import printed
 from workingset_mcp.errors import NoteNotFound, PathRefused, VaultNotFound, WorkingsetError
 from workingset_mcp.settings import Settings
 from workingset_mcp.vault.files import read_up_to
 from workingset_mcp.vault.folder import MOST_NOTE_BYTES, LeftOut, Vault
+from workingset_mcp.vault.ignoring import WhyLeftOut
 
 posix_only = pytest.mark.skipif(os.name != "posix", reason="names and links as POSIX has them")
 
@@ -577,12 +579,12 @@ def test_a_hostile_path_opens_nothing_through_the_workspace(
     answers = []
     for given_path in HOSTILE:
         with pytest.raises(WorkingsetError) as raised:
-            answers.append(workspace.open(given_path))
+            answers.append(printed(workspace.open(given_path)))
         assert str(house.parent) not in str(raised.value)
         assert NEIGHBOUR not in str(raised.value)
     assert answers == []
-    assert NEIGHBOUR not in workspace.full(budget=20_000)
-    assert "inside" in workspace.open("a.md")
+    assert NEIGHBOUR not in printed(workspace.full(budget=20_000))
+    assert "inside" in printed(workspace.open("a.md"))
 
 
 PIECES = st.sampled_from(
@@ -741,9 +743,9 @@ def test_what_is_left_out_is_listed_by_status(open_vault: OpenVault) -> None:
         "plan (conflicted copy).md: conflict copy of a sync program",
     ]
     assert set(workspace.left_out()) == {
-        LeftOut("b.md", "ignored"),
-        LeftOut("dist", "left out by default"),
-        LeftOut("plan (conflicted copy).md", "conflict copy of a sync program"),
+        LeftOut("b.md", WhyLeftOut.IGNORED),
+        LeftOut("dist", WhyLeftOut.BY_DEFAULT),
+        LeftOut("plan (conflicted copy).md", WhyLeftOut.CONFLICT_COPY),
     }
 
 

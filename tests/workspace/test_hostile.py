@@ -23,6 +23,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from watchfiles import Change
 
+from workingset_mcp.answers.answer import Answer, printed
 from workingset_mcp.answers.budget import MOST_BUDGET, count_tokens
 from workingset_mcp.errors import WorkingsetError
 from workingset_mcp.settings import Settings
@@ -46,11 +47,11 @@ VAULT = (
 )
 
 
-def ask(tool: Callable[..., str], *arguments: Any, **named: Any) -> str | None:
+def ask(tool: Callable[..., Answer[object]], *arguments: Any, **named: Any) -> str | None:
     """What a tool says, None where it refuses: within a second and its budget, and valid text."""
     started = time.thread_time()
     try:
-        text: str | None = tool(*arguments, **named)
+        text: str | None = printed(tool(*arguments, **named))
         said = text or ""
     except WorkingsetError as error:
         text, said = None, str(error)
@@ -185,12 +186,12 @@ def test_no_form_of_a_path_leads_to_what_is_no_source(open_vault: OpenVault) -> 
         assert HIDDEN_WORD not in said, (written, form)
     for refused in (*WRITTEN, *LINKED):
         with pytest.raises(WorkingsetError) as caught:
-            workspace.open(refused.replace("{outside}", str(outside)))
+            printed(workspace.open(refused.replace("{outside}", str(outside))))
         assert HIDDEN_WORD not in str(caught.value)
         assert str(workspace.vault.root) not in str(caught.value)
         assert "None" not in str(caught.value)
-    assert "nothing found" in workspace.search(HIDDEN_WORD).partition("\n")[0]
-    assert "plainword at home" in workspace.open("README.md")
+    assert "nothing found" in printed(workspace.search(HIDDEN_WORD)).partition("\n")[0]
+    assert "plainword at home" in printed(workspace.open("README.md"))
 
 
 @posix_only
@@ -201,7 +202,7 @@ def test_a_link_that_leads_nowhere_or_out_is_refused_in_a_sentence(
     workspace = open_vault(VAULT)
     link_secrets(workspace.vault.root, write_secrets(workspace.vault.root))
     with pytest.raises(WorkingsetError) as caught:
-        workspace.open(path)
+        printed(workspace.open(path))
     assert "None" not in str(caught.value)
 
 
@@ -265,13 +266,13 @@ def test_what_is_swapped_in_between_check_and_open_is_not_read(
 
     monkeypatch.setattr(Vault, "checked_path", then_swapped)
     with pytest.raises(WorkingsetError) as caught:
-        workspace.open("cust/acme/a.md")
+        printed(workspace.open("cust/acme/a.md"))
     assert HIDDEN_WORD not in str(caught.value)
     assert "None" not in str(caught.value)
     monkeypatch.undo()
-    assert "plainword at home" in workspace.open("README.md")
-    assert "nothing found" in workspace.search(HIDDEN_WORD).partition("\n")[0]
-    assert HIDDEN_WORD not in workspace.brief() + workspace.full()
+    assert "plainword at home" in printed(workspace.open("README.md"))
+    assert "nothing found" in printed(workspace.search(HIDDEN_WORD)).partition("\n")[0]
+    assert HIDDEN_WORD not in printed(workspace.brief()) + printed(workspace.full())
 
 
 # -- notes of every shape --------------------------------------------------------------------------
@@ -454,7 +455,7 @@ def test_two_thousand_random_notes_are_indexed_and_answered_from(
     try:
         workspace.build()
         briefs = sum("workingset-brief" in text for text in texts)  # such a note may be a brief
-        counted = re.search(r"note: (\d+) in ", workspace.items("note", budget=1_000))
+        counted = re.search(r"note: (\d+) in ", printed(workspace.items("note", budget=1_000)))
         assert counted
         assert 44 - briefs <= int(counted[1]) <= 44
         for number, text in enumerate(texts):
@@ -592,7 +593,7 @@ def test_two_thousand_random_calls_are_answered_or_refused_in_a_sentence(
             ask(getattr(fuzzed, tool), **named)
         except Exception as error:
             raise AssertionError(f"{tool}({arguments})") from error
-    assert "plainword at home" in fuzzed.search("plainword")
+    assert "plainword at home" in printed(fuzzed.search("plainword"))
 
 
 LONG = {
@@ -606,7 +607,7 @@ LONG = {
     "quotes": "'a' \"b\" " * 120_000,
     "surrogates": "\ud800" * 500_000,
 }
-ARGUMENTS: dict[str, Callable[[Workspace, str], str]] = {
+ARGUMENTS: dict[str, Callable[[Workspace, str], Answer[object]]] = {
     "query": lambda w, text: w.search(text),
     "also": lambda w, text: w.search("plainword", also=(text,)),
     "many also": lambda w, text: w.search("plainword", also=tuple(text.split(" ")[:100_000])),

@@ -1,16 +1,17 @@
-"""How an answer is put together: its header line, warnings, and boundaries notes cannot forge.
+"""The answer as a value, and how it is printed: header line, warnings, body, and marks notes cannot forge.
 
-The first line is the server's word, with the tokens of the whole answer in it. Pure. Not here: what
-the body says.
+An answer is composed without a header, then put together within a budget. `printed` is the one function
+that turns it into text; whoever needs a part of it reads a field. Pure. Not here: what the body says.
 """
 
+import json
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Generic, NamedTuple, TypeVar
 
 from workingset_mcp.answers.budget import (
     MOST_BUDGET,
-    Counted,
     count_tokens,
     estimate_tokens,
     fits,
@@ -19,21 +20,88 @@ from workingset_mcp.answers.budget import (
 )
 from workingset_mcp.errors import ArgumentError
 
+Content = TypeVar("Content", covariant=True)
+
+
+class Source(NamedTuple):
+    """Lines of a note, both ends included; the whole note where `first` is 0."""
+
+    path: str
+    first: int = 0
+    last: int = 0  # 0: the line `first` alone
+
+    @property
+    def lines(self) -> str:
+        """`12`, `12-40`, or nothing for the whole note."""
+        if not self.first:
+            return ""
+        return f"{self.first}-{self.last}" if self.last > self.first else str(self.first)
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.lines}" if self.first else self.path
+
+
+class Call(NamedTuple):
+    """A call of a tool, as an answer names it for the next step."""
+
+    tool: str
+    arguments: Mapping[str, str]
+
+    @property
+    def written_arguments(self) -> str:
+        """The arguments as they stand in the call: one line, whatever is in them."""
+        return ", ".join(f"{name}={quoted(value)}" for name, value in self.arguments.items())
+
+    def adding(self, **arguments: str) -> "Call":
+        """The same call with more arguments."""
+        return Call(self.tool, {**self.arguments, **arguments})
+
+    def __str__(self) -> str:
+        return f"{self.tool}({self.written_arguments})"
+
 
 @dataclass(frozen=True, slots=True)
-class Draft:
-    """An answer before its header: what it is about, warnings, text, and the notes it quotes.
+class Answer(Generic[Content]):
+    """What was asked, in words for an agent (`body`) and as values for a program (`content`).
 
-    `tokens`: of the body, where its parts were counted one by one. Texts that each end with a line end
-    and begin with neither a blank nor a slash cost together what they cost alone.
+    `state`, `budget`, `tokens` and `cost` are set when it is put together.
     """
 
     subject: str
     body: str
+    content: Content
     warnings: tuple[str, ...] = ()
-    sources: tuple[str, ...] = ()
+    sources: tuple[Source, ...] = ()
     found: bool = True
-    tokens: int | None = None
+    next_calls: tuple[Call, ...] = ()
+    # Of the body, where its parts were counted one by one. Texts that each end with a line end and begin
+    # with neither a blank nor a slash cost together what they cost alone.
+    body_tokens: int | None = None
+    state: str = ""
+    budget: int = 0
+    tokens: int = 0  # of the printed whole
+    cost: int = 0  # the tokens its header names: times the margin of the settings
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Paths of the notes it quotes, each once."""
+        return tuple(dict.fromkeys(source.path for source in self.sources))
+
+
+def header(answer: Answer[object]) -> str:
+    """The first line of a printed answer, without its line end."""
+    return (
+        f"[workingset] {answer.subject} · {answer.cost:,}/{answer.budget:,} tokens · {answer.state}"
+    )
+
+
+def printed(answer: Answer[object]) -> str:
+    """The answer as a client gets it. Nothing reads this text again."""
+    return f"{header(answer)}\n{_warning_lines(answer.warnings)}{answer.body}"
+
+
+def _warning_lines(warnings: Sequence[str]) -> str:
+    return "".join(f"warning: {line}\n" for line in warnings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +114,8 @@ class Limits:
 
 _BACKTICKS = re.compile(r"`{3,}")
 _SOURCE_MARK = re.compile(r"_(?=\[[^\n]*\]_)")
-_FENCE = re.compile(r"((?: {0,3}> ?)*) {0,3}(`{3,}(?=[^`]*$)|~{3,})(.*)")
+_FENCE = re.compile(r"((?: {0,3}> ?)*+) {0,3}(`{3,}(?=[^`]*$)|~{3,})(.*)")
+_BREAKS = re.compile("[\x7f-\x9f\u2028\u2029]")
 _MOST_WARNINGS = 5
 _TIGHT_WARNING_TOKENS = 60
 
@@ -63,29 +132,27 @@ def checked_budget(
             f"budget={asked} is too small.", f"Give {least} to {most:,} tokens, or leave it out."
         )
     if asked > most:
-        return (
-            most,
-            f"warning: budget lowered from {asked:,} to {most:,}, the most here" if budget else "",
-        )
+        return most, f"budget lowered from {asked:,} to {most:,}, the most here" if budget else ""
     return asked, ""
 
 
 def put_together(
-    subject: str, body: str, *, budget: int, state: str, margin: float = 1.0,
-    warnings: Sequence[str] = (), body_tokens: int | None = None,
-) -> Counted:  # fmt: skip
-    """Header line, warnings, body. The header counts the whole answer, itself included."""
-    above = "".join(f"{line}\n" for line in warnings)
-    tokens, before = body_tokens or estimate_tokens(above + body), ""
+    answer: Answer[Content], *, budget: int, state: str, margin: float = 1.0
+) -> Answer[Content]:
+    """The answer with its budget, its state, and the cost of the printed whole, header included."""
+    below = f"{_warning_lines(answer.warnings)}{answer.body}"
+    above = below[: len(below) - len(answer.body)]
+    tokens, before = answer.body_tokens or estimate_tokens(below), ""
 
     def counted_with(first: str) -> int:
-        whole = first + above + body
-        if body_tokens is None or not is_counted_exactly(whole):
+        whole = first + below
+        if answer.body_tokens is None or not is_counted_exactly(whole):
             return count_tokens(whole)
-        return count_tokens(first + above) + body_tokens
+        return count_tokens(first + above) + answer.body_tokens
 
     for _ in range(4):
-        first = f"[workingset] {subject} · {priced(tokens, margin):,}/{budget:,} tokens · {state}\n"
+        answer = replace(answer, budget=budget, state=state, cost=priced(tokens, margin))
+        first = f"{header(answer)}\n"
         if len(first) == len(before) and count_tokens(first) == count_tokens(before):
             break  # only digits differ from what was counted
         exact = counted_with(first)
@@ -94,16 +161,20 @@ def put_together(
         tokens, before = exact, first
     else:
         tokens = counted_with(first)
-    return Counted(first + above + body, tokens)
+    return replace(answer, tokens=tokens)
 
 
 def fit_answer(
-    compose: Callable[[int], Counted], *, budget: int, max_bytes: int | None, margin: float = 1.0
-) -> str:
-    """The fullest answer within the law: `compose` is asked with ever less room until it fits.
+    compose: Callable[[int], Answer[Content]],
+    *,
+    budget: int,
+    max_bytes: int | None,
+    margin: float = 1.0,
+) -> Answer[Content]:
+    """The fullest answer within the budget: `compose` gets less and less room until it fits.
 
-    `compose` takes tokens to fill and returns the final text, counted. Raises ArgumentError when even its
-    least does not fit.
+    `compose` takes tokens to fill and returns an answer that was put together. Raises ArgumentError
+    when even the shortest answer does not fit.
     """
     room = int(budget / margin)
     if max_bytes is not None:
@@ -111,13 +182,13 @@ def fit_answer(
     step = 4
     while room >= 0:
         made = compose(room)
-        text, tokens = made
-        if fits(made, budget, max_bytes, margin):
-            return text
-        scale = budget / priced(tokens, margin)
+        text = printed(made)
+        if fits(text, made.tokens, budget, max_bytes, margin):
+            return made
+        scale = budget / priced(made.tokens, margin)
         if max_bytes is not None:
             scale = min(scale, max_bytes / len(text.encode("utf-8")))
-        room = min(int(min(room, tokens) * scale), room - step)
+        room = min(int(min(room, made.tokens) * scale), room - step)
         step *= 2
     raise ArgumentError(
         f"The answer does not fit into {budget:,} tokens"
@@ -127,18 +198,16 @@ def fit_answer(
 
 
 def shown_warnings(warnings: Sequence[str], *, tight: bool) -> list[str]:
-    """Warnings as lines; where it is tight only their count and where to read them."""
+    """The warnings an answer prints; where room is tight, their count and the call that lists them."""
     if not warnings:
         return []
     most = 1 if tight else _MOST_WARNINGS
-    lines = [f"warning: {line}" for line in warnings]
-    if len(lines) <= most and not (tight and count_tokens(lines[0]) > _TIGHT_WARNING_TOKENS):
-        return lines
-    kept = lines[: most if tight else most - 1]
-    if tight and count_tokens(kept[0]) > _TIGHT_WARNING_TOKENS:
-        kept = []
-    rest = counted(len(lines) - len(kept), "more remark" if kept else "remark")
-    return [*kept, f'warning: {rest}: list_items(kind="remark")']
+    long = tight and count_tokens(f"warning: {warnings[0]}") > _TIGHT_WARNING_TOKENS
+    if len(warnings) <= most and not long:
+        return list(warnings)
+    kept = [] if long else list(warnings[: most if tight else most - 1])
+    rest = counted(len(warnings) - len(kept), "more remark" if kept else "remark")
+    return [*kept, f'{rest}: list_items(kind="remark")']
 
 
 def fenced(text: str) -> str:
@@ -169,23 +238,33 @@ def closing_fence(lines: Sequence[str]) -> list[str]:
     return [prefix + opened] if opened else []
 
 
-def quoted_block(text: str, number: int, source: str) -> str:
-    """Text of a note inside a pair of comments whose closing mark is not in the text."""
+def quoted_block(text: str, number: int, *runs: Source) -> str:
+    """Text of a note inside a pair of comments whose closing mark is not in the text.
+
+    `runs`: the lines it was taken from, of one note.
+    """
     while f"<!-- /quote {number} -->" in text:
         number += 1
+    place = ",".join([str(runs[0]), *(run.lines for run in runs[1:])])
     end = "" if text.endswith("\n") else "\n"
-    return f"<!-- quote {number} {source} -->\n{text}{end}<!-- /quote {number} -->"
+    return f"<!-- quote {number} {place} -->\n{text}{end}<!-- /quote {number} -->"
 
 
-def source_mark(*sources: str) -> str:
-    """The mark that ends a line of a brief: where the line comes from."""
-    return f"_[{', '.join(sources)}]_"
+def source_mark(*sources: Source, also: str = "") -> str:
+    """The mark that ends a line of a brief: where the line comes from, and what else to say of it."""
+    return f"_[{', '.join(map(str, sources))}{also}]_"
 
 
-def marked_line(text: str, *sources: str) -> str:
-    """A line of a note with its source behind it; look-alikes of our mark in it are escaped."""
+def marked_line(text: str, *sources: Source, also: str = "") -> str:
+    """A line of a note followed by its sources; text in it that looks like our mark is escaped."""
     escaped = _SOURCE_MARK.sub(r"\\_", text)
-    return f"{escaped} {source_mark(*sources)}"
+    return f"{escaped} {source_mark(*sources, also=also)}"
+
+
+def quoted(value: str) -> str:
+    """A value between quotes, escaped so that it stands on one line and reads back the same."""
+    text = json.dumps(value.encode("utf-8", "replace").decode("utf-8"), ensure_ascii=False)
+    return _BREAKS.sub(lambda matched: f"\\u{ord(matched[0]):04x}", text)
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:

@@ -7,7 +7,6 @@ import math
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
 from workingset_mcp.answers import tokenizer
 
@@ -105,18 +104,13 @@ def take_lines(lines: Sequence[str], budget_tokens: int) -> int:
     return len(lines)
 
 
-class Counted(NamedTuple):
-    """A text with its tokens, counted whole."""
-
-    text: str
-    tokens: int
-
-
-def fits(made: Counted, budget_tokens: int, max_bytes: int | None, margin: float = 1.0) -> bool:
-    """Whether the final text keeps the law: tokens (times the margin) and bytes, both of the whole."""
-    if max_bytes is not None and len(made.text.encode("utf-8")) > max_bytes:
+def fits(
+    text: str, tokens: int, budget_tokens: int, max_bytes: int | None, margin: float = 1.0
+) -> bool:
+    """Whether a final text and its tokens (times the margin) stay within the budget and the bytes."""
+    if max_bytes is not None and len(text.encode("utf-8")) > max_bytes:
         return False
-    return priced(made.tokens, margin) <= budget_tokens
+    return priced(tokens, margin) <= budget_tokens
 
 
 def priced(tokens: int, margin: float) -> int:

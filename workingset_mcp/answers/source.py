@@ -8,13 +8,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from workingset_mcp.answers.answer import fenced
+from workingset_mcp.answers.answer import Call, Source, fenced
 from workingset_mcp.answers.budget import cut_to_tokens, take_lines
 from workingset_mcp.errors import ArgumentError, NoteNotFound
 from workingset_mcp.notes.lines import folded, without_link_targets
 from workingset_mcp.notes.markdown import outline_of
 
-_LINES = re.compile(r"^\s*(\d{1,9})(?:@(\d{1,12}))?\s*(?:[-–:]\s*(\d{1,9})?\s*)?$")
+_LINES = re.compile(r"^\s*(\d{1,9})(?:@(\d{1,12}))?\s*+(?:[-–:]\s*+(\d{1,9})?\s*+)?$")
 _RANGES = re.compile(r"^\s*\d{1,9}(?:-\d{1,9})?(?:,\d{1,9}(?:-\d{1,9})?)+\s*$")
 _FENCE_TOKENS = 12
 
@@ -29,12 +29,24 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """A part of a note as printed; `next_lines` continues it, empty at the end."""
+class NotePart:
+    """A part of a note: as printed (`body`, `lines`) and as it stands (`text`).
+
+    `next_lines` continues it; empty at the end.
+    """
 
     body: str
     lines: str
     next_lines: str
+    source: Source
+    text: str
+
+    @property
+    def next_call(self) -> Call | None:
+        """The call for what follows."""
+        if not self.next_lines:
+            return None
+        return Call("open_source_file", {"path": self.source.path, "lines": self.next_lines})
 
 
 def span_of(asked: str | None, line_count: int) -> Span:
@@ -77,29 +89,29 @@ def section_span(text: str, heading: str, path: str) -> Span:
             f"Its headings: {listed}." if listed else "It has no headings; open it by lines.",
         )
     mark = marks[found]
-    ends = (m.line - 1 for m in marks[found + 1 :] if m.level <= mark.level)
-    return Span(mark.line, next(ends, len(outline.lines)))
+    return Span(mark.line, outline.section_end(mark))
 
 
-def show(lines: Sequence[str], span: Span, room_tokens: int) -> Shown:
+def show(path: str, lines: Sequence[str], span: Span, room_tokens: int) -> NotePart:
     """The first whole lines of a span that fit into `room_tokens`, in a fence."""
     if not lines:
-        return Shown("(the note is empty)\n", "0", "")
+        return NotePart("(the note is empty)\n", "0", "", Source(path), "")
     asked = list(lines[span.first_line - 1 : span.last_line])
     if span.character and asked:
         asked[0] = asked[0][span.character :]
     room = max(room_tokens - _FENCE_TOKENS, 1)
     kept = take_lines(asked, room)
     if kept == 0:
-        return _piece(asked[0], span, len(lines), room)
+        return _piece(path, asked[0], span, len(lines), room)
     last = span.first_line + kept - 1
     text = "".join(asked[:kept])
     rest = f"{last + 1}-{span.last_line}" if last < span.last_line else ""
     first = f"{span.first_line}@{span.character}" if span.character else str(span.first_line)
-    return Shown(_block(text), f"{first}-{last} of {len(lines)}", rest)
+    named = f"{first}-{last} of {len(lines)}"
+    return NotePart(_block(text), named, rest, Source(path, span.first_line, last), text)
 
 
-def _piece(line: str, span: Span, line_count: int, room: int) -> Shown:
+def _piece(path: str, line: str, span: Span, line_count: int, room: int) -> NotePart:
     """A beginning of a line that is longer than the room."""
     characters = max(1, cut_to_tokens(line, room))
     start, end = span.character, span.character + characters
@@ -107,7 +119,8 @@ def _piece(line: str, span: Span, line_count: int, room: int) -> Shown:
     if characters >= len(line):
         rest = f"{span.first_line + 1}-{span.last_line}" if span.first_line < span.last_line else ""
     lines = f"{span.first_line}@{start} of {line_count} (characters {start}-{end} of the line)"
-    return Shown(_block(line[:characters]), lines, rest)
+    text = line[:characters]
+    return NotePart(_block(text), lines, rest, Source(path, span.first_line, span.first_line), text)
 
 
 def _block(text: str) -> str:

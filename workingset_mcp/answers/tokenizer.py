@@ -109,10 +109,11 @@ class _Table(NamedTuple):
 
 @cache
 def _table() -> _Table:
-    """The published table, in a file made for looking up: numbers of four bytes, little-endian.
+    """Read the published table from a file laid out for looking up (`bench/make_token_table.py` makes it).
 
-    How many tokens there are, and slots; starts; slots; the tokens, in the order of their ranks. A
-    token's slot is the one that its CRC-32 names, or the next that was free.
+    It holds little-endian numbers of four bytes and then the tokens: the counts of tokens and slots;
+    where each token starts, and where the last ends; the slots; the tokens in the order of their
+    ranks. A token takes the slot that its CRC-32 names, or the next free one.
     """
     content = (Path(__file__).with_name("data") / "o200k_base.table").read_bytes()
     tokens, slots = (int.from_bytes(content[at : at + 4], "little") for at in (0, 4))

@@ -9,11 +9,11 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from workingset_mcp.answers.answer import fenced, quoted_block
+from workingset_mcp.answers.answer import Source, fenced, quoted_block
 from workingset_mcp.answers.brief import Materials
 from workingset_mcp.errors import ArgumentError, OverrideTooLarge
 from workingset_mcp.notes.markdown import line_ends_kept
-from workingset_mcp.workspace.opened import Opened
+from workingset_mcp.workspace.indexed import IndexedVault
 
 DEFAULT_MAX_BYTES = 9_500
 MOST_URGENT = 3
@@ -55,7 +55,7 @@ class Block:
     closing: str = ""
 
 
-def session_start(workspace: Opened, branch: str | None, max_bytes: int, client: str) -> str:
+def session_start(workspace: IndexedVault, branch: str | None, max_bytes: int, client: str) -> str:
     """The client's JSON on one line, at most `max_bytes` long; empty with nothing to say.
 
     Raises OverrideTooLarge, and ArgumentError when the cap holds no line.
@@ -71,7 +71,7 @@ def session_start(workspace: Opened, branch: str | None, max_bytes: int, client:
     return f"{shape(text)}\n"
 
 
-def context_blocks(workspace: Opened, branch: str | None) -> list[Block]:
+def context_blocks(workspace: IndexedVault, branch: str | None) -> list[Block]:
     """Decisive lines, the override, then what a brief shows. Raises OverrideTooLarge."""
     materials = workspace.materials(branch or ".")
     override = _checked_override(materials)
@@ -81,13 +81,13 @@ def context_blocks(workspace: Opened, branch: str | None) -> list[Block]:
     if override:
         path, text = override
         blocks.append(Block(f"{_gap(blocks)}Override, kept by a person ({path}):\n"))
-        blocks.append(_quote(text, path))
+        blocks.append(_quote(text, Source(path)))
     if branch is not None:
         blocks += _rest(materials)
     return blocks
 
 
-def full_text(workspace: Opened, branch: str) -> str:
+def full_text(workspace: IndexedVault, branch: str) -> str:
     """The whole branch, verbatim, in date order: the deliberate opt-in that lifts the cap.
 
     Raises OverrideTooLarge.
@@ -101,7 +101,7 @@ def full_text(workspace: Opened, branch: str) -> str:
         )
 
 
-def keep_lines(workspace: Opened, branch: str | None) -> list[str]:
+def keep_lines(workspace: IndexedVault, branch: str | None) -> list[str]:
     """What a compaction should keep, at most five lines; for the one client that reads them."""
     if branch is None:
         return []
@@ -128,7 +128,7 @@ def _checked_override(materials: Materials) -> tuple[str, str] | None:
     return materials.override
 
 
-def _unread(workspace: Opened, branch: str) -> str:
+def _unread(workspace: IndexedVault, branch: str) -> str:
     """How much of a branch was read where there is no index and not all could be."""
     if workspace.index.place != "memory":
         return ""
@@ -155,7 +155,7 @@ def _decisive_lines(materials: Materials, branch: str, width: int) -> list[str]:
     status = materials.status
     if status:
         heading = _clipped(status.status.heading, width)
-        lines.append(f"Latest status: {heading} ({status.note.path}:{status.status.line})")
+        lines.append(f"Latest status: {heading} ({Source(status.note.path, status.status.line)})")
         first = next((line.strip() for line in materials.status_lines[1:] if line.strip()), "")
         if first:
             lines.append(f"> {_clipped(first, width)}")
@@ -175,7 +175,7 @@ def _rest(materials: Materials) -> list[Block]:
     status = materials.status
     if status:
         note, found = status
-        source = f"{note.path}:{found.line}-{found.last_line}"
+        source = Source(note.path, found.line, found.last_line)
         blocks += [Block("\n"), _quote("\n".join(materials.status_lines), source)]
     items = [
         f"- [{one.item.state}] {one.item.text} ({one.sources[0]})\n"
@@ -194,7 +194,7 @@ def _gap(before: Sequence[Block]) -> str:
     return "\n" if before else ""
 
 
-def _quote(text: str, source: str) -> Block:
+def _quote(text: str, source: Source) -> Block:
     quoted = f"{quoted_block(text, 1, source)}\n"
     return Block(quoted, quoted[quoted.rindex("<!-- /quote ") :])
 

@@ -4,7 +4,6 @@ Data goes to stdout, everything else to stderr. Exit codes: 0 answered, 1 nothin
 3 failed. Only `serve` and `demo` import `mcp`.
 """
 
-import gc
 import sys
 from collections.abc import Mapping
 from importlib import import_module
@@ -14,6 +13,7 @@ import click
 
 from workingset_mcp import __version__
 from workingset_mcp.errors import WorkingsetError
+from workingset_mcp.server import sdk
 
 # The module of each command: a hook pays for none but its own.
 _MODULES: Mapping[str, str] = {
@@ -22,9 +22,6 @@ _MODULES: Mapping[str, str] = {
     **dict.fromkeys(("brief", "search", "open", "full", "items"), "answers"),
     **dict.fromkeys(("index", "status", "measure", "check", "compact"), "upkeep"),
 }
-# New objects between two looks for garbage in cycles. With the few hundred that are usual, a quarter
-# of a start goes into looking through classes and functions that all stay.
-_NEW_OBJECTS = 50_000
 
 
 class _Group(click.Group):
@@ -57,7 +54,7 @@ class _Group(click.Group):
 @click.option("--debug", is_flag=True, help="Show tracebacks of expected errors too.")
 def main(debug: bool) -> None:
     """A working set of your notes for agents, served over MCP."""
-    gc.set_threshold(_NEW_OBJECTS, *gc.get_threshold()[1:])
+    sdk.collect_rarely()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="replace")

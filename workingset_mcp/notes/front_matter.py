@@ -1,14 +1,13 @@
 """The YAML block at the top of a note: read whatever is readable, remark the rest; write one.
 
-Only a few fields matter here (title, aliases, tags, dates, kind); they come back as plain text.
-A block that YAML refuses still gives its simple `key: value` lines. Not here: where the block ends
-(`markdown`).
+Only a few fields matter here (title, aliases, tags, dates, kind); they come back as plain text. PyYAML
+reads and writes. A block that it refuses still gives its simple `key: value` lines. Not here: where
+the block ends (`markdown`).
 """
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
 from typing import Any
 
 from workingset_mcp.notes.dates import iso_day
@@ -21,22 +20,11 @@ _ALIAS = re.compile(r"(?:^|[\s,\[:{])\*[\w-]+")
 _SIMPLE_LINE = re.compile(r"^([A-Za-z_][\w-]{0,40}):[ \t]+(\S.*)$")
 _TOP_KEY = re.compile(r"^([A-Za-z_][\w-]*):(?:\s|$)", re.MULTILINE)
 _DEPTH = re.compile(r"[\[{]{40}|^ {200}", re.MULTILINE)
-# What PyYAML raises on hostile values (`!!int ''`, `!!bool maybe`, `!!timestamp soon`) besides its own.
+# PyYAML raises these besides its own errors, on values like `!!int ''` or `!!timestamp soon`.
 _REFUSALS = (
     ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError,
 )  # fmt: skip
 _MOST_DIGITS = 10**18
-# What most blocks are made of: lines that mean to YAML what they say, read at a tenth of its time.
-_WORDS = r"(?:[A-Za-z]|(?!0x)[0-9](?=[\w /.-]*[A-Za-z]{2}))[\w /.-]*"
-_EASY_LINE = re.compile(
-    rf"([A-Za-z_][\w-]{{0,40}}):(?: +(?:(?P<day>[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})|(?P<words>{_WORDS})"
-    rf'|"(?P<quoted>[ !#-\[\]-~\xa0-\u2027\u202a-\ud7ff]*)"|\[(?P<list>{_WORDS}(?:, *{_WORDS})*)\]))? *',
-    re.ASCII,
-)
-_NO_TEXT = frozenset(("yes", "no", "true", "false", "on", "off", "null", "y", "n"))
-# What YAML writes as it stands, and what it quotes: names, paths with a line, digests; a day, nothing.
-_PLAIN = re.compile(r"(?:[A-Za-z]|(?!0[bx])[0-9]+[a-f])[\w/.-]*(?::[0-9]+)?", re.ASCII)
-_QUOTED = re.compile(r"(?:[0-9]{4}-[0-9]{2}-[0-9]{2})?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,19 +72,7 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter:
 
 
 def written_block(fields: Mapping[str, str | int]) -> str:
-    """The lines of a block, as PyYAML writes them; it is asked (and loaded) for unusual texts only."""
-    lines = []
-    for name, value in fields.items():
-        text = str(value)
-        if isinstance(value, str) and _QUOTED.fullmatch(value):
-            text = f"'{value}'"
-        elif isinstance(value, str) and (not _PLAIN.fullmatch(value) or value.lower() in _NO_TEXT):
-            return _dumped(fields)
-        lines.append(f"{name}: {text}\n")
-    return "".join(lines)
-
-
-def _dumped(fields: Mapping[str, str | int]) -> str:
+    """The lines of a block that holds these fields, in their order."""
     import yaml  # as in `_load`
 
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # where PyYAML was built with libyaml
@@ -116,10 +92,7 @@ def _load(block: str, remarks: list[str]) -> Mapping[Any, Any]:
     if _DEPTH.search(block):
         remarks.append("front matter is nested too deeply, not read")
         return {}
-    easy = _easy_lines(block)
-    if easy is not None:
-        return easy
-    import yaml  # 14 ms that a hook over easy blocks does without
+    import yaml  # 14 ms that a hook does without when no note changed
     from frontmatter.default_handlers import YAMLHandler
 
     try:
@@ -132,32 +105,6 @@ def _load(block: str, remarks: list[str]) -> Mapping[Any, Any]:
     if loaded is not None:
         remarks.append("front matter is no list of fields")
     return {}
-
-
-def _easy_lines(block: str) -> dict[str, Any] | None:
-    """The fields of a block whose every line is easy, as YAML has them; None for any other."""
-    found: dict[str, Any] = {}
-    for line in block.split("\n"):
-        matched = _EASY_LINE.fullmatch(line)
-        if matched is None:
-            return None
-        value: Any = matched["quoted"]
-        texts = [matched[1]]
-        if matched["day"]:
-            try:
-                value = date.fromisoformat(matched["day"])
-            except ValueError:
-                return None
-        elif matched["words"]:
-            value = matched["words"].strip()
-            texts.append(value)
-        elif matched["list"]:
-            value = [text.strip() for text in matched["list"].split(",")]
-            texts.extend(value)
-        if not _NO_TEXT.isdisjoint(map(str.lower, texts)):
-            return None
-        found[matched[1]] = value
-    return found
 
 
 def _first_words(error: Exception) -> str:

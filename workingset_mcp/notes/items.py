@@ -21,7 +21,7 @@ from workingset_mcp.notes.lines import (
     without_comment,
     without_link_targets,
 )
-from workingset_mcp.notes.outline import Heading, Kind, Outline
+from workingset_mcp.notes.outline import Heading, LineKind, Outline
 from workingset_mcp.notes.patterns import Patterns, patterns_for
 from workingset_mcp.notes.people import People
 from workingset_mcp.notes.standing import standing_of
@@ -87,6 +87,7 @@ class _Reader:
         self._outline, self._patterns = outline, patterns
         self._owner_at: dict[int, str] = {}  # of lines below a person's name
         self._kind_at: dict[int, str] = {}  # of lines below a heading of items
+        self._in_lists = bytearray()  # for each line, whether it continues a list item; made late
         self._boxes: set[int] = set()  # lines whose box was read, as a task or as something else
 
     # -- boxes -------------------------------------------------------------------------------------
@@ -112,7 +113,7 @@ class _Reader:
 
     def _is_box(self, line: int, drawn: re.Match[str], labels: frozenset[int]) -> bool:
         outline, sign = self._outline, drawn["sign"]
-        if outline.kinds[line - 1] != Kind.TEXT:
+        if outline.kinds[line - 1] != LineKind.TEXT:
             return False
         if drawn["mark"]:
             return (
@@ -123,13 +124,13 @@ class _Reader:
         return sign not in _WEAK_SIGNS or line in self._kind_at
 
     def _inside_list(self, line: int) -> bool:
-        """Whether an indented line continues a list item (CommonMark reads a deep tab as text)."""
-        outline = self._outline
-        while line >= 1 and outline.lines[line - 1].strip():
-            if line in outline.item_depth:
-                return True
-            line -= 1
-        return False
+        """Whether a line continues a list item (CommonMark reads a deep tab as text)."""
+        if not self._in_lists:
+            inside = False
+            for number, text in enumerate(self._outline.lines, start=1):
+                inside = bool(text.strip()) and (inside or number in self._outline.item_depth)
+                self._in_lists.append(inside)
+        return bool(self._in_lists[line - 1])
 
     def _ticks_attendance(self, line: int) -> bool:
         """Whether a box stands under a heading, or a label, of who is present."""
@@ -140,7 +141,7 @@ class _Reader:
             text = outline.lines[above - 1]
             if above in outline.item_depth or not text.strip():
                 continue
-            return outline.kinds[above - 1] == Kind.TEXT and bool(
+            return outline.kinds[above - 1] == LineKind.TEXT and bool(
                 ATTENDANCE.match(text.strip(" \t*_>"))
             )
         return False
@@ -152,8 +153,8 @@ class _Reader:
             return
         for line, drawn in outline.lines_like(_LOOKS_LIKE_BOX):
             kind = outline.kinds[line - 1]
-            stands = kind == Kind.TABLE or (
-                kind == Kind.TEXT and (not drawn["mark"] or self._inside_list(line))
+            stands = kind == LineKind.TABLE or (
+                kind == LineKind.TEXT and (not drawn["mark"] or self._inside_list(line))
             )
             text = without_comment(outline.lines[line - 1].strip())
             is_said = stands and line not in self._boxes and _SAYS_SOMETHING.search(text)
@@ -166,7 +167,7 @@ class _Reader:
         """Lines that begin with a label, and the bullets below a label without text."""
         outline, patterns = self._outline, self._patterns
         for line, matched in outline.lines_like(patterns.label):
-            if outline.kinds[line - 1] != Kind.TEXT:
+            if outline.kinds[line - 1] != LineKind.TEXT:
                 continue
             key = matched["boxed"] or matched["key"]
             if key.upper() in ("AI", "AP") and not key.isupper():
@@ -191,7 +192,7 @@ class _Reader:
             if not text.strip():
                 continue
             depth = outline.item_depth.get(below, 0)
-            if outline.kinds[below - 1] != Kind.TEXT or (
+            if outline.kinds[below - 1] != LineKind.TEXT or (
                 below in outline.item_depth and depth <= own
             ):
                 return
@@ -216,7 +217,9 @@ class _Reader:
             while (
                 at < len(marks) and marks[at].level > mark.level and self._is_group(kind, marks[at])
             ):
-                yield from self._lines_under(kind, marks[at], self.people.bare_name(marks[at].text, alone=True))
+                yield from self._lines_under(
+                    kind, marks[at], self.people.bare_name(marks[at].text, alone=True)
+                )
                 at += 1
         for table in tables_of(self._outline):
             if table.first not in self._kind_at:
@@ -243,7 +246,7 @@ class _Reader:
         person = ""  # the bullet above that only names someone: the bullets below it are theirs
         for line in range(first, last + 1):
             text = outline.lines[line - 1]
-            if outline.kinds[line - 1] != Kind.TEXT or not text.strip():
+            if outline.kinds[line - 1] != LineKind.TEXT or not text.strip():
                 if kind == "decision" and in_first_paragraph:
                     return  # the first paragraph is the decision; what follows explains it
             elif bullet := _BULLET.match(text):

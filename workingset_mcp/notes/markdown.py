@@ -8,12 +8,13 @@ comments, tab-indented lists) is added here. Not here: what the lines say (`item
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from functools import cache
+from itertools import accumulate, chain
 from typing import Any
 
 import pyromark
 
-from workingset_mcp.notes.outline import Heading, Kind, Outline
+from workingset_mcp.notes.outline import Heading, LineKind, Outline
 
 BOLD_LEVEL = 7  # a line that is only bold text stands below every real heading
 
@@ -50,8 +51,10 @@ def outline_of(text: str) -> Outline:
     outline = Outline(lines, flat, starts, bytearray(len(lines)))
     if not lines:
         return outline
-    outline.front_matter_lines = _front_matter_lines(lines)
-    _read_blocks(outline)
+    skip = outline.front_matter_lines = _front_matter_lines(lines)
+    outline.kinds[:skip] = bytes([LineKind.FRONT_MATTER]) * skip
+    if skip < len(lines):
+        _read_blocks(outline)
     _mark_typed_bullets(outline)
     _mark_comments(outline)
     _mark_bold_lines(outline)
@@ -75,12 +78,11 @@ def _front_matter_lines(lines: Sequence[str]) -> int:
 def _read_blocks(outline: Outline) -> None:
     """One pass over pyromark's events: kinds of lines, headings, list items."""
     skip, flat = outline.front_matter_lines, outline.flat
-    outline.kinds[:skip] = bytes([Kind.FRONT_MATTER]) * skip
-    if skip == len(outline.lines):
-        return
     data, starts = _in_bytes(outline)
     body, base = flat[outline.starts[skip] :], starts[skip]
     item_depth, lists, nesting = outline.item_depth, 0, 0
+    code_spans: list[tuple[int, int]] = []  # in bytes, as all spans of events
+    html_spans: list[tuple[int, int]] = []
     events: Iterator[tuple[Any, Any]] = pyromark.events_with_range(body, options=_OPTIONS)
     for event, span in events:  # some are a name, most a dict of one
         if "Text" in event:
@@ -104,8 +106,10 @@ def _read_blocks(outline: Outline) -> None:
                 first = bisect_right(starts, begin)
                 last = bisect_right(starts, max(begin, end - 1), first - 1)
                 _mark_block(outline, name, tag, first, last, nesting, lists)
-        else:
-            _note_span(outline, event, data, starts, base + span["start"], base + span["end"])
+        elif type(event) is dict:  # else a break or a rule
+            _note_span(event, (base + span["start"], base + span["end"]), code_spans, html_spans)
+    outline.code_spans = _in_characters(data, flat, code_spans)
+    outline.html_spans = _in_characters(data, flat, html_spans)
 
 
 def _in_bytes(outline: Outline) -> tuple[bytes, list[int]]:
@@ -124,22 +128,27 @@ def _first_mark(data: bytes, at: int) -> int:
 
 
 def _note_span(
-    outline: Outline, event: Any, data: bytes, starts: list[int], first: int, last: int
-) -> None:
-    """Remember code inside a line, and HTML comments, as offsets of `flat`."""
-    if type(event) is str:  # a break, a rule
-        return
-    html = event.get("InlineHtml")
-    if html and not html.lstrip().startswith("<!--"):
-        return
-    if not html and "Html" not in event and "Code" not in event:
-        return
-    line = bisect_right(starts, first)
-    lead = data[starts[line - 1] : first].decode("utf-8", "replace")
-    begin = outline.starts[line - 1] + len(lead)
-    length = len(data[first:last].decode("utf-8", "replace"))
-    target = outline.code_spans if "Code" in event else outline.html_spans
-    target.append((begin, begin + length))
+    event: dict[str, str], span: tuple[int, int], code: list[tuple[int, int]],
+    html: list[tuple[int, int]],
+) -> None:  # fmt: skip
+    """Remember code inside a line, HTML blocks, and comments inside a line."""
+    if "Code" in event:
+        code.append(span)
+    elif "Html" in event or event.get("InlineHtml", "").lstrip().startswith("<!--"):
+        html.append(span)
+
+
+def _in_characters(data: bytes, flat: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Spans of bytes, in order, as offsets of `flat`: what lies between two is decoded once."""
+    if len(data) == len(flat):
+        return spans
+    found: list[int] = []
+    behind_last = characters = 0
+    for place in chain.from_iterable(spans):
+        characters += len(data[behind_last:place].decode("utf-8", "replace"))
+        found.append(characters)
+        behind_last = place
+    return list(zip(found[::2], found[1::2], strict=True))
 
 
 def _mark_block(
@@ -161,10 +170,10 @@ def _mark_block(
 
 _CONTAINERS = frozenset({"List", "BlockQuote"})  # of them is what nests; items stand in lists
 _MARKED = {
-    "Heading": Kind.HEADING,
-    "CodeBlock": Kind.CODE,
-    "HtmlBlock": Kind.TEXT,
-    "Table": Kind.TABLE,
+    "Heading": LineKind.HEADING,
+    "CodeBlock": LineKind.CODE,
+    "HtmlBlock": LineKind.TEXT,
+    "Table": LineKind.TABLE,
 }
 
 
@@ -199,7 +208,7 @@ def _mark_typed_bullets(outline: Outline) -> None:
     if outline.flat.isascii():
         return
     for line, matched in outline.lines_like(_TYPED_BULLET):
-        if outline.kinds[line - 1] == Kind.TEXT:
+        if outline.kinds[line - 1] == LineKind.TEXT:
             outline.item_depth.setdefault(line, 1 + len(matched[1].expandtabs(2)) // 2)
 
 
@@ -212,11 +221,13 @@ def _mark_comments(outline: Outline) -> None:
     comments = [(a, b) for a, b in html if flat.startswith("<!--", a + _blanks(flat, a))]
     comments += _comments_across_blocks(outline, html)
     comments += _percent_comments(outline) if "%%" in flat else []
-    for begin, end in comments:
-        _mark_comment(outline, begin, end)
-    if any(outline.kinds[h.line - 1] == Kind.COMMENT for h in outline.headings):
+    for first, last in _joined(sorted(_whole_lines(outline, comments))):
+        outline.kinds[first - 1 : last - 1] = bytes([LineKind.COMMENT]) * (last - first)
+        for line in range(first, last):
+            outline.item_depth.pop(line, None)
+    if any(outline.kinds[h.line - 1] == LineKind.COMMENT for h in outline.headings):
         outline.headings = [
-            h for h in outline.headings if outline.kinds[h.line - 1] != Kind.COMMENT
+            h for h in outline.headings if outline.kinds[h.line - 1] != LineKind.COMMENT
         ]
 
 
@@ -238,14 +249,18 @@ def _blanks(flat: str, at: int) -> int:
 def _comments_across_blocks(outline: Outline, html: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Comments that begin behind text and hold a list: CommonMark sees text, their writer did not."""
     found: list[tuple[int, int]] = []
-    flat, at = outline.flat, 0
+    flat, at, end = outline.flat, 0, -1
+    block_end = flat.find("\n\n")
     while (at := flat.find("<!--", at)) >= 0:
-        end = flat.find("-->", at)
+        if end < at:
+            end = flat.find("-->", at)
         if end < 0:
             return found
-        block_end = flat.find("\n\n", at, end)
+        if 0 <= block_end < at:
+            block_end = flat.find("\n\n", at)
         inside = _inside(html, at) or _inside(outline.code_spans, at)
-        if block_end < 0 and not inside and outline.kind(outline.line_at(at)) == Kind.TEXT:
+        crosses = 0 <= block_end < end - 1
+        if not crosses and not inside and outline.kind(outline.line_at(at)) == LineKind.TEXT:
             found.append((at, end + 3))
         at += 4
     return found
@@ -263,7 +278,7 @@ def _percent_comments(outline: Outline) -> list[tuple[int, int]]:
     while (at := flat.find("%%", at)) >= 0:
         line = outline.line_at(at)
         kind = outline.kinds[line - 1]
-        in_code = kind in (Kind.CODE, Kind.FRONT_MATTER) or _inside(outline.code_spans, at)
+        in_code = kind in (LineKind.CODE, LineKind.FRONT_MATTER) or _inside(outline.code_spans, at)
         if not in_code:
             if opened < 0:
                 opened = at
@@ -274,18 +289,21 @@ def _percent_comments(outline: Outline) -> list[tuple[int, int]]:
     return found
 
 
-def _mark_comment(outline: Outline, begin: int, end: int) -> None:
-    first, last = outline.line_at(begin), outline.line_at(max(begin, end - 1))
-    flat = outline.flat
-    if flat[outline.starts[first - 1] : begin].strip(" \t>"):
-        first += 1
-    line_end = flat.find("\n", end)
-    if flat[end : line_end if line_end >= 0 else None].strip() and not flat[:end].endswith("\n"):
-        last -= 1
-    if last >= first:
-        outline.kinds[first - 1 : last] = bytes([Kind.COMMENT]) * (last - first + 1)
-        for line in range(first, last + 1):
-            outline.item_depth.pop(line, None)
+def _whole_lines(outline: Outline, comments: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """The lines that each comment fills: the first, and the one behind the last."""
+
+    @cache
+    def text_of(line: int) -> tuple[int, int]:
+        """Where the text of a line begins, behind marks of quotes, and ends."""
+        text, start = outline.lines[line - 1], outline.starts[line - 1]
+        return start + len(text) - len(text.lstrip(" \t>")), start + len(text.rstrip())
+
+    for begin, end in comments:
+        first, last = outline.line_at(begin), outline.line_at(max(begin, end - 1))
+        first += begin > text_of(first)[0]
+        last -= end < text_of(last)[1] and outline.flat[end - 1] != "\n"
+        if last >= first:
+            yield first, last + 1
 
 
 def _mark_bold_lines(outline: Outline) -> None:
@@ -293,7 +311,7 @@ def _mark_bold_lines(outline: Outline) -> None:
     if not (outline.holds("**") or outline.holds("__")):
         return
     for line, matched in outline.lines_like(_BOLD_LINE):
-        if outline.kinds[line - 1] == Kind.TEXT and line not in outline.item_depth:
+        if outline.kinds[line - 1] == LineKind.TEXT and line not in outline.item_depth:
             text = (matched[1] or matched[2]).strip().rstrip(":：").strip()
             if text:
                 outline.marks.append(Heading(line, line, BOLD_LEVEL, text))

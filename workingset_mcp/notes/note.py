@@ -1,7 +1,7 @@
 """From the bytes of a file to a `Note`: decoded, dated, cut into sections, its items picked out.
 
-Reading a note never fails: what could not be read whole becomes a remark. Not here: where the file
-comes from (`vault`), and what becomes of the note (`index`, `brief`, `search`).
+Reading a note never fails: what could not be read in full becomes a remark. Not here: where the file
+comes from (`vault`), and what is made of the note (`index`, `answers`).
 """
 
 import codecs
@@ -12,6 +12,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import StrEnum
 from itertools import compress
 from pathlib import PurePosixPath
 from typing import NamedTuple
@@ -21,13 +22,13 @@ from workingset_mcp.notes.front_matter import FrontMatter, read_front_matter
 from workingset_mcp.notes.items import items_of
 from workingset_mcp.notes.lines import Item, folded_lines, without_comment, without_link_targets
 from workingset_mcp.notes.markdown import outline_of
-from workingset_mcp.notes.outline import Heading, Kind, Outline
+from workingset_mcp.notes.outline import Heading, LineKind, Outline
 from workingset_mcp.notes.sections import Section, sections_of
 from workingset_mcp.notes.statuses import DatedHeadings, StatusBlock, statuses_of
 from workingset_mcp.notes.words import TEMPLATE
+from workingset_mcp.notes.written_brief import BRIEF_KIND, unsigned
 from workingset_mcp.settings import Settings
 
-BRIEF_KIND = "workingset-brief"
 OVERRIDE_NAME = "override.md"
 _CONFLICT_MARK = re.compile(r"^(?:<{7} |>{7} |={7}$)", re.MULTILINE)
 _MULTIBYTE = re.compile(  # a whole character of several bytes, as UTF-8 allows it
@@ -36,7 +37,16 @@ _MULTIBYTE = re.compile(  # a whole character of several bytes, as UTF-8 allows 
 )
 _DATED_HEADING_LINES = 400
 _LINE_END = re.compile(r"\r\n|\n|\r")
-_SAID = bytes(kind in (Kind.TEXT, Kind.TABLE) for kind in range(256))  # kinds that say something
+_SAID = bytes(
+    kind in (LineKind.TEXT, LineKind.TABLE) for kind in range(256)
+)  # kinds that say something
+
+
+class RemarkKind(StrEnum):
+    """What a remark is about, where anything depends on that."""
+
+    UNREAD = ""  # something could not be read as it was meant
+    AMBIGUOUS_DATE = "ambiguous date"
 
 
 class Remark(NamedTuple):
@@ -44,9 +54,17 @@ class Remark(NamedTuple):
 
     line: int
     text: str
+    kind: str = RemarkKind.UNREAD
 
 
-class Unit(NamedTuple):
+_NOT_OUR_BRIEF = Remark(
+    1,
+    f"left out: its front matter says kind: {BRIEF_KIND}, but it is not as `brief --write` wrote it;"
+    " without that line it is a note",
+)
+
+
+class DatedStretch(NamedTuple):
     """A dated stretch of a note: the whole note, or one dated section of a year's file."""
 
     date: str
@@ -70,13 +88,13 @@ class Note:
     sections: tuple[Section, ...]
     items: tuple[Item, ...]
     statuses: tuple[StatusBlock, ...]
-    units: tuple[Unit, ...]
+    units: tuple[DatedStretch, ...]
     remarks: tuple[Remark, ...]
     line_digests: bytes  # sorted unsigned 32-bit digests of its folded lines
 
 
 def parse_note(path: str, raw: bytes, settings: Settings) -> Note:
-    """Read a note. Never raises: what is wrong with it stands in `remarks`."""
+    """Read a note. Never raises: `remarks` say what is wrong with it."""
     text, remarks = decode(raw)
     outline = outline_of(text)
     front = FrontMatter()
@@ -86,7 +104,8 @@ def parse_note(path: str, raw: bytes, settings: Settings) -> Note:
     date, source = _date_of(path, front, outline, settings)
     kind = _kind_of(path, front)
     if kind == "brief":
-        return _empty_note(path, front.title or _stem(path), len(outline.lines), kind)
+        doubts = () if unsigned(text) else (_NOT_OUR_BRIEF,)
+        return _empty_note(path, front.title or _stem(path), len(outline.lines), kind, doubts)
     year = year_of_path(path)
     statuses = tuple(statuses_of(outline, settings, year=year))
     dated = DatedHeadings(outline, settings, year=year)
@@ -113,10 +132,7 @@ def parse_note(path: str, raw: bytes, settings: Settings) -> Note:
 
 def unreadable_note(path: str, reason: str) -> Note:
     """What is known of a note whose file cannot be read."""
-    note = _empty_note(path, _stem(path), 0, "note")
-    return Note(
-        **{**{f: getattr(note, f) for f in Note.__slots__}, "remarks": (Remark(0, reason),)}
-    )
+    return _empty_note(path, _stem(path), 0, "note", (Remark(0, reason),))
 
 
 def decode(raw: bytes) -> tuple[str, list[Remark]]:
@@ -149,7 +165,7 @@ def line_digest(line: str) -> int:
 
 
 def line_digests(lines: Iterable[str]) -> list[int]:
-    """Digests of lines, in their order; many at once are fast."""
+    """Digests of lines, in order. Faster than one call a line."""
     return list(map(zlib.crc32, folded_lines(lines)))
 
 
@@ -164,8 +180,10 @@ def _without_nul(text: str, remarks: list[Remark]) -> tuple[str, list[Remark]]:
     return text, remarks
 
 
-def _empty_note(path: str, title: str, line_count: int, kind: str) -> Note:
-    return Note(path, title, "", "", line_count, kind, False, (), (), (), (), (), (), (), b"")
+def _empty_note(
+    path: str, title: str, line_count: int, kind: str, remarks: tuple[Remark, ...]
+) -> Note:
+    return Note(path, title, "", "", line_count, kind, False, (), (), (), (), (), (), remarks, b"")
 
 
 def _kind_of(path: str, front: FrontMatter) -> str:
@@ -212,28 +230,21 @@ def _date_of(
 
 def _units_of(
     outline: Outline, date: str, source: str, dated: list[tuple[Heading, str]]
-) -> tuple[Unit, ...]:
+) -> tuple[DatedStretch, ...]:
     """The dated stretches of a note: its dated sections where it has several, else itself."""
     levels = Counter(mark.level for mark, value in dated if len(value) == 10)
     for level, count in sorted(levels.items(), key=lambda pair: (-pair[1], pair[0])):
         marks = [(m, value) for m, value in dated if m.level == level and len(value) == 10]
         whole_is_dated = date and source in ("front matter", "name", "folder")
         if count >= (3 if whole_is_dated else 2) and len({value for _, value in marks}) > 1:
-            return _unit_of_each(outline, marks)
+            return tuple(
+                DatedStretch(value, mark.line, outline.section_end(mark)) for mark, value in marks
+            )
         break
     if not date or (len(date) < 10 and levels):
         value = dated[0][1] if dated else ""
-        return (Unit(value, 1, len(outline.lines)),) if value else ()
-    return (Unit(date, 1, len(outline.lines)),)
-
-
-def _unit_of_each(outline: Outline, marks: list[tuple[Heading, str]]) -> tuple[Unit, ...]:
-    units = []
-    for mark, value in marks:
-        first, level = mark.line, mark.level
-        ends = (m.line - 1 for m in outline.marks if m.line > first and m.level <= level)
-        units.append(Unit(value, first, next(ends, len(outline.lines))))
-    return tuple(units)
+        return (DatedStretch(value, 1, len(outline.lines)),) if value else ()
+    return (DatedStretch(date, 1, len(outline.lines)),)
 
 
 def _remarks_of(outline: Outline, statuses: tuple[StatusBlock, ...]) -> list[Remark]:
@@ -250,7 +261,11 @@ def _remarks_of(outline: Outline, statuses: tuple[StatusBlock, ...]) -> list[Rem
             line = outline.line_at(matched.start())
             remarks.append(Remark(line, "holds merge conflict marks"))
     remarks.extend(
-        Remark(status.line, f"date of {status.heading[:60]!r} reads two ways; set date_order")
+        Remark(
+            status.line,
+            f"date of {status.heading[:60]!r} reads two ways; set date_order",
+            RemarkKind.AMBIGUOUS_DATE,
+        )
         for status in statuses
         if status.ambiguous
     )

@@ -1,4 +1,4 @@
-"""What is known of the structure of a text, as a value: kinds of lines, headings, lists.
+"""The structure of a text, as a value: kinds of lines, headings, lists.
 
 Not here: how it is read from a text (`markdown`).
 """
@@ -8,10 +8,11 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from itertools import islice
 from typing import NamedTuple
 
 
-class Kind(IntEnum):
+class LineKind(IntEnum):
     """What a line is."""
 
     TEXT = 0
@@ -52,7 +53,7 @@ class Outline:
     _stacks: list[tuple[int, ...]] = field(default_factory=list)  # indexes into marks; made late
 
     def holds(self, sign: str) -> bool:
-        """Whether the text holds a sign of several characters; most hold not even its first one."""
+        """Whether the text holds a string. Looks for its first character first, which most texts lack."""
         return sign[0] in self.flat and sign in self.flat
 
     def line_at(self, offset: int) -> int:
@@ -60,7 +61,7 @@ class Outline:
         return bisect_right(self.starts, offset)
 
     def lines_like(self, pattern: re.Pattern[str]) -> Iterator[tuple[int, re.Match[str]]]:
-        r"""Each line that fits a pattern, with its number. The pattern begins with `\n`, not with
+        r"""Each line that matches a pattern, with its number. The pattern begins with `\n`, not with
         `^`: an engine finds a character many times faster than a place between two.
         """
         for matched in pattern.finditer(f"\n{self.flat}"):
@@ -97,13 +98,27 @@ class Outline:
         at = bisect_right(self.mark_lines, line) - 1
         return [self.marks[index] for index in self._stacks[at]] if at >= 0 else []
 
+    def section_end(self, heading: Heading, *, among: Sequence[Heading] | None = None) -> int:
+        """The last line below a heading: the one before the next heading of its level or a higher one.
+
+        `among`: which headings end it; as a rule the real and the bold ones.
+        """
+        marks = self.marks if among is None else among
+        at = bisect_right(marks, heading.line, key=_line_of)
+        ends = (mark.line - 1 for mark in islice(marks, at, None) if mark.level <= heading.level)
+        return next(ends, len(self.lines))
+
     def kind(self, line: int) -> int:
         """Kind of a line."""
         return self.kinds[line - 1]
 
 
+def _line_of(mark: Heading) -> int:
+    return mark.line
+
+
 def _stacks_of(marks: Sequence[Heading]) -> list[tuple[int, ...]]:
-    """For each mark, which marks it stands under, itself the last."""
+    """For each mark, the marks it stands under, ending with itself."""
     stack: list[int] = []
     found = []
     for index, mark in enumerate(marks):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from workingset_mcp.notes.markdown import LINE_END
-from workingset_mcp.notes.outline import Kind, Outline
+from workingset_mcp.notes.outline import LineKind, Outline
 
 MOST_SECTION_CHARACTERS = 2_400
 _BREAK = re.compile(r"[ \t]*$|[-*+] |\d{1,9}[.)] |#{1,6} ")
@@ -77,7 +77,7 @@ def _pieces(whole: Section, text: str, outline: Outline, offsets: list[int]) -> 
             piece = text[offsets[first - 1] : offsets[cut - 1]]
             yield Section(first, cut - 1, whole.level, whole.headings, piece, skip, opens)
             first, candidate, skip, opens = cut, cut, 0, False
-        if _BREAK.match(outline.lines[line - 1]) and outline.kinds[line - 1] != Kind.CODE:
+        if _BREAK.match(outline.lines[line - 1]) and outline.kinds[line - 1] != LineKind.CODE:
             candidate = line
     piece = text[offsets[first - 1] : offsets[whole.last_line]]
     yield Section(first, whole.last_line, whole.level, whole.headings, piece, skip, opens)

@@ -11,7 +11,7 @@ from workingset_mcp.notes.lines import (
     without_comment,
     without_link_targets,
 )
-from workingset_mcp.notes.outline import Kind, Outline
+from workingset_mcp.notes.outline import LineKind, Outline
 from workingset_mcp.notes.words import (
     CONTACT,
     FORMER,
@@ -36,7 +36,7 @@ def standing_of(outline: Outline) -> Iterator[Item]:
         if not (lead_wanted or number in likely):
             continue
         kind = outline.kinds[number - 1]
-        if kind not in (Kind.TEXT, Kind.TABLE) or len(raw) > MOST_LINE_CHARACTERS:
+        if kind not in (LineKind.TEXT, LineKind.TABLE) or len(raw) > MOST_LINE_CHARACTERS:
             continue
         text = raw.strip()
         if len(text) < 8 or not LETTERS.search(text) or text.endswith("?"):
@@ -44,7 +44,7 @@ def standing_of(outline: Outline) -> Iterator[Item]:
         if _MARKUP.match(text) or _goes_on(outline, number, text):
             continue
         standing = _standing_kind(outline, number, text, kind) if number in likely else ""
-        is_lead = lead_wanted and kind == Kind.TEXT and _LEAD.match(text) and len(text) >= 30
+        is_lead = lead_wanted and kind == LineKind.TEXT and _LEAD.match(text) and len(text) >= 30
         lead_wanted = lead_wanted and not is_lead and number not in outline.item_depth
         if standing or is_lead:
             yield Item(number, standing or "lead", without_comment(bare_line(raw)))
@@ -72,7 +72,7 @@ def _goes_on(outline: Outline, number: int, text: str) -> bool:
     """Whether a line is the later part of a sentence that was wrapped: alone it says nothing."""
     if not text[0].islower() or number in outline.item_depth or number < 2:
         return False
-    return outline.kinds[number - 2] == Kind.TEXT and bool(outline.lines[number - 2].strip())
+    return outline.kinds[number - 2] == LineKind.TEXT and bool(outline.lines[number - 2].strip())
 
 
 def _standing_kind(outline: Outline, number: int, text: str, kind: int) -> str:
@@ -82,12 +82,16 @@ def _standing_kind(outline: Outline, number: int, text: str, kind: int) -> str:
     said = plainly(text)
     if len(text) < 400 and any(phrases.stand_in(said) for phrases in (RHYTHM, ROLE, UPDATED)):
         return "rhythm"
-    listed = kind == Kind.TABLE or number in outline.item_depth
+    listed = kind == LineKind.TABLE or number in outline.item_depth
     if listed and above and ROLE_HEADING.match(above.text) and not _is_table_head(outline, number):
         return "rhythm"
     if CONTACT.stand_in(said):
         return "contact"
-    if kind == Kind.TEXT and 20 <= len(without_link_targets(text)) <= 600 and RULE.stand_in(said):
+    if (
+        kind == LineKind.TEXT
+        and 20 <= len(without_link_targets(text)) <= 600
+        and RULE.stand_in(said)
+    ):
         return "rule"
     return ""
 

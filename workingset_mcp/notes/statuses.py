@@ -37,12 +37,11 @@ def statuses_of(
     """Every status block of a note, from top to bottom."""
     pattern = patterns_for(settings).status
     found = []
-    for at, heading in enumerate(outline.headings):
+    for heading in outline.headings:
         matched = pattern.match(without_link_targets(heading.text))
         if not matched or not _is_status(matched["rest"]):
             continue
-        ends = (h.line - 1 for h in outline.headings[at + 1 :] if h.level <= heading.level)
-        last = next(ends, len(outline.lines))
+        last = outline.section_end(heading, among=outline.headings)
         while last > heading.last_line and not outline.lines[last - 1].strip():
             last -= 1
         dates = find_dates(heading.text, year=year, order=settings.date_order)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from workingset_mcp.notes.dates import find_dates
 from workingset_mcp.notes.lines import Item, plain
-from workingset_mcp.notes.outline import Kind, Outline
+from workingset_mcp.notes.outline import LineKind, Outline
 from workingset_mcp.notes.patterns import Patterns
 from workingset_mcp.notes.words import (
     DONE_CELL,
@@ -52,10 +52,10 @@ class _Columns(NamedTuple):
 def tables_of(outline: Outline, first: int = 1, last: int = 1 << 60) -> Iterator[Table]:
     """The tables that begin between two lines."""
     kinds = outline.kinds
-    at = kinds.find(Kind.TABLE, first - 1)
+    at = kinds.find(LineKind.TABLE, first - 1)
     while 0 <= at < last:
         end = at
-        while end < len(kinds) and kinds[end] == Kind.TABLE:
+        while end < len(kinds) and kinds[end] == LineKind.TABLE:
             end += 1
         lines = outline.lines[at:end]
         if len(lines) > 2 and _RULE.match(lines[1]):
@@ -63,7 +63,7 @@ def tables_of(outline: Outline, first: int = 1, last: int = 1 << 60) -> Iterator
                 (at + 3 + n, _bare(line), _cells(line)) for n, line in enumerate(lines[2:])
             )
             yield Table(at + 1, _cells(lines[0]), rows)
-        at = kinds.find(Kind.TABLE, end)
+        at = kinds.find(LineKind.TABLE, end)
 
 
 def rows_of(table: Table, kind: str, patterns: Patterns) -> Iterator[Item]:

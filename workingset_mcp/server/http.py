@@ -18,12 +18,15 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from workingset_mcp import __version__
 from workingset_mcp.errors import SettingsError
-from workingset_mcp.server.server import build_server, log_to_stderr
+from workingset_mcp.server import sdk
+from workingset_mcp.server.server import build_server
+from workingset_mcp.vault.files import read_regular
 from workingset_mcp.workspace.facade import Workspace
 
 GRACE_SECONDS = 2  # for answers under way; a listening client would wait for ever
 KEEP_ALIVE_SECONDS = 75  # an agent thinks longer than uvicorn's five between two calls
 MOST_BODY_BYTES = 1_000_000
+_MOST_TOKEN_BYTES = 65_536
 _EVERY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104  # compared, not bound
 Scope = MutableMapping[str, Any]
 App = Callable[
@@ -39,7 +42,7 @@ def serve_http(workspace: Workspace, address: str, token: str | None, hosts: Seq
             f"{host} can be reached from elsewhere.",
             "Give a token: WORKINGSET_TOKEN or --token-file.",
         )
-    log_to_stderr()
+    sdk.log_plainly()
     app = http_app(build_server(workspace), host, token, hosts)
     uvicorn.run(
         app, host=host, port=port, log_level="warning", access_log=False,
@@ -101,9 +104,13 @@ def read_token(file: Path | None, from_environment: str | None) -> str | None:
     if file is None:
         return from_environment or None
     try:
-        token = file.read_text(encoding="utf-8").strip()
+        token = read_regular(file, _MOST_TOKEN_BYTES).decode("utf-8").strip()
     except OSError as error:
         raise SettingsError(f"The token file cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise SettingsError(
+            "The token file is not UTF-8.", "Write a long random text into it."
+        ) from None
     if not token:
         raise SettingsError("The token file is empty.", "Write a long random text into it.")
     return token

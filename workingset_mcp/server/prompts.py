@@ -9,6 +9,7 @@ from mcp.server import MCPServer
 from mcp_types import INVALID_PARAMS
 from pydantic import Field
 
+from workingset_mcp.answers.answer import printed
 from workingset_mcp.errors import WorkingsetError
 from workingset_mcp.workspace.facade import Workspace
 
@@ -28,6 +29,10 @@ def _plain_refusal() -> Iterator[None]:
         raise MCPError(INVALID_PARAMS, str(error)) from error
 
 
+def _brief_of(workspace: Workspace, branch: str) -> str:
+    return workspace.brief(workspace.branch_named(branch)).body
+
+
 def add_prompts(server: MCPServer[Workspace], workspace: Workspace) -> None:
     """Register the three prompts."""
 
@@ -35,7 +40,7 @@ def add_prompts(server: MCPServer[Workspace], workspace: Workspace) -> None:
     def load_branch(branch: Branch) -> str:
         """The brief of a branch, and the rule for answering from it."""
         with _plain_refusal():
-            return f"{workspace.named_brief(branch)}\n{RULE}\n"
+            return f"{_brief_of(workspace, branch)}\n{RULE}\n"
 
     @server.prompt(title="Ask about a branch")
     def ask(
@@ -46,9 +51,9 @@ def add_prompts(server: MCPServer[Workspace], workspace: Workspace) -> None:
     ) -> str:
         """The brief of a branch, what a search finds for the question, and the rule."""
         with _plain_refusal():
-            text = workspace.named_brief(branch)
+            text = _brief_of(workspace, branch)
             if question.strip():
-                text += f"\n{workspace.search(question, branch=branch)}"
+                text += f"\n{printed(workspace.search(question, branch=branch))}"
         asked = f"\nQuestion: {question}\n" if question.strip() else ""
         return f"{text}\n{RULE}\n{asked}"
 

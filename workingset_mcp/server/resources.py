@@ -8,13 +8,12 @@ import logging
 from collections.abc import AsyncIterable, Callable
 from contextlib import suppress
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any
 from urllib.parse import quote, unquote
 
 import anyio
 from mcp import MCPError
-from mcp.server import MCPServer, NotificationOptions
+from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError
 from mcp.server.subscriptions import InMemorySubscriptionBus, ResourcesListChanged, ResourceUpdated
 from mcp_types import (
@@ -31,6 +30,7 @@ from mcp_types import (
 )
 
 from workingset_mcp.errors import WorkingsetError
+from workingset_mcp.server import sdk
 from workingset_mcp.workspace.facade import Workspace
 
 BRIEF_URI = "workingset://brief/"
@@ -57,7 +57,7 @@ def add_resources(server: Server, workspace: Workspace) -> None:
     )  # fmt: skip
     def brief(branch: str) -> str:
         try:
-            return workspace.named_brief(branch or ROOT)
+            return workspace.brief(workspace.branch_named(branch or ROOT)).body
         except WorkingsetError as error:
             raise ResourceNotFoundError(str(error)) from error
 
@@ -85,9 +85,7 @@ def add_resources(server: Server, workspace: Workspace) -> None:
             next_cursor=following,
         )
 
-    server._lowlevel_server.add_request_handler(  # the SDK has no public way
-        "resources/list", PaginatedRequestParams, listed
-    )
+    sdk.low_level(server).add_request_handler("resources/list", PaginatedRequestParams, listed)
 
 
 def _listed_brief(branch: str, changed_ns: int) -> Resource:
@@ -131,7 +129,7 @@ class Announcer:
         self._bus, self._workspace = bus, workspace
         self._sessions: dict[int, Any] = {}  # of older clients, by connection
         self._subscribed: dict[str, dict[int, str]] = {}  # decoded uri -> connection -> as given
-        low = server._lowlevel_server  # the SDK has no public way
+        low = sdk.low_level(server)
         low.add_notification_handler("notifications/initialized", NotificationParams, self._meet)
         low.add_request_handler("resources/subscribe", SubscribeRequestParams, self._subscribe)
         low.add_request_handler(
@@ -183,7 +181,7 @@ class Announcer:
         self._forget(connection)
 
     async def _meet(self, ctx: Any, _: NotificationParams) -> None:
-        connection = ctx.session._connection  # the SDK has no public way
+        connection = sdk.connection_of(ctx.session)
         if id(connection) not in self._sessions:
             self._sessions[id(connection)] = ctx.session
             connection.exit_stack.callback(self._forget, id(connection))
@@ -202,20 +200,12 @@ class Announcer:
     async def _subscribe(self, ctx: Any, parameters: SubscribeRequestParams) -> EmptyResult:
         await self._meet(ctx, NotificationParams())
         given = self._subscribed.setdefault(unquote(parameters.uri), {})
-        given[id(ctx.session._connection)] = parameters.uri
+        given[id(sdk.connection_of(ctx.session))] = parameters.uri
         return EmptyResult()
 
     async def _unsubscribe(self, ctx: Any, parameters: UnsubscribeRequestParams) -> EmptyResult:
-        self._leave(unquote(parameters.uri), id(ctx.session._connection))
+        self._leave(unquote(parameters.uri), id(sdk.connection_of(ctx.session)))
         return EmptyResult()
-
-
-def advertise_changes(server: Server) -> None:
-    """Let older clients know, over stdio and HTTP, that the list of resources may change."""
-    low = server._lowlevel_server  # the SDK has no public way
-    plain = low.create_initialization_options
-    changing = partial(plain, NotificationOptions(resources_changed=True))
-    low.create_initialization_options = changing  # type: ignore[method-assign]  # nor here
 
 
 def _encoded(uri: str) -> str:
@@ -223,4 +213,4 @@ def _encoded(uri: str) -> str:
     return quote(uri, safe=_RESERVED)
 
 
-__all__ = ["Announcer", "add_completions", "add_resources", "advertise_changes"]
+__all__ = ["Announcer", "add_completions", "add_resources"]

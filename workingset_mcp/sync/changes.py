@@ -3,6 +3,7 @@
 Pure: no file is read here, and nothing is written (`freshness`).
 """
 
+import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,21 +33,22 @@ class Changes:
 def plan_changes(
     disk: Mapping[str, Fingerprint],
     known: Mapping[str, Known],
-    settled: Mapping[str, Fingerprint] | None = None,
+    doubts: "Doubts | None" = None,
 ) -> Changes:
     """Compare what is on disk with what the index knows.
 
     A file whose stamp lies within the clock's step of the moment it was read may have been written
-    again unseen: it is doubtful unless `settled` holds this very fingerprint (`Doubts`).
+    again unseen: it is doubtful until `doubts` says that this very fingerprint is settled.
     """
-    settled = settled or {}
     added, modified, doubtful = [], [], []
     for path, fingerprint, seen in _not_surely_equal(disk, known):
         if seen is None:
             added.append(path)
         elif seen.fingerprint != fingerprint:
             modified.append(path)
-        elif fingerprint.unseen_until() > seen.read_ns and settled.get(path) != fingerprint:
+        elif fingerprint.unseen_until() > seen.read_ns and not (
+            doubts and doubts.settled(path, fingerprint)
+        ):
             doubtful.append(path)
     removed = (
         [path for path in known if path not in disk] if len(known) + len(added) != len(disk) else []
@@ -57,44 +59,51 @@ def plan_changes(
 def _not_surely_equal(
     disk: Mapping[str, Fingerprint], known: Mapping[str, Known]
 ) -> list[tuple[str, Fingerprint, Known | None]]:
-    """The few files that are not as known, or were not read long after they were written.
-
-    Fields are taken by their places, in half the time of by name: (fingerprint, read_ns, …) of Known,
-    (…, mtime_ns, ctime_ns, …) of a fingerprint.
-    """
+    """The few files that are not as known, or were not read long after they were written."""
     return [
         (path, now, seen)
-        for path, now, seen in zip(disk, disk.values(), map(known.get, disk), strict=True)
-        if seen is None
-        or seen[0] != now
-        or now[2] > seen[1] - COARSE_CLOCK_STEP_NS
-        or now[1] > now[2]
+        for path, now in disk.items()
+        if (seen := known.get(path)) is None
+        or seen.fingerprint != now
+        or now.ctime_ns > seen.read_ns - COARSE_CLOCK_STEP_NS
+        or now.mtime_ns > now.ctime_ns
     ]
 
 
 class Doubts:
-    """Which files were read long enough after their stamp, that a later write would show."""
+    """Which files were read so long after their stamp that a later write would show.
+
+    Any thread may ask; the lock is held for moments.
+    """
 
     def __init__(self) -> None:
-        self.settled: dict[str, Fingerprint] = {}
+        self._lock = threading.Lock()
+        self._settled: dict[str, Fingerprint] = {}
         self._first_read: dict[str, tuple[Fingerprint, int]] = {}
 
-    def note_reading(self, path: str, read: Known) -> None:
-        """A doubtful file was read again: settled if the stamp was older than a step by then.
+    def settled(self, path: str, fingerprint: Fingerprint) -> bool:
+        """Whether a file with this fingerprint needs no further reading."""
+        with self._lock:
+            return self._settled.get(path) == fingerprint
 
-        A stamp ahead of this clock (another machine's, or set by hand) settles when two readings lie
-        the longest step apart.
+    def note_reading(self, path: str, read: Known) -> None:
+        """Take in that a doubtful file was read: settled if its stamp was older than a clock step by then.
+
+        A stamp ahead of this clock (another machine's, or set by hand) settles when two readings are
+        more than twice the coarsest clock step apart.
         """
         fingerprint, now = read.fingerprint, time.monotonic_ns()
-        first, when = self._first_read.setdefault(path, (fingerprint, now))
-        if first != fingerprint:
-            self._first_read[path] = (fingerprint, now)
-        waited = first == fingerprint and now - when > 2 * COARSE_CLOCK_STEP_NS
-        if waited or read.read_ns >= fingerprint.unseen_until():
-            self.settled[path] = fingerprint
-            del self._first_read[path]
+        with self._lock:
+            first, when = self._first_read.setdefault(path, (fingerprint, now))
+            if first != fingerprint:
+                self._first_read[path] = (fingerprint, now)
+            waited = first == fingerprint and now - when > 2 * COARSE_CLOCK_STEP_NS
+            if waited or read.read_ns >= fingerprint.unseen_until():
+                self._settled[path] = fingerprint
+                del self._first_read[path]
 
     def clear(self) -> None:
         """Doubt everything again."""
-        self.settled.clear()
-        self._first_read.clear()
+        with self._lock:
+            self._settled.clear()
+            self._first_read.clear()

@@ -2,30 +2,41 @@
 
 An event is only a hint: whatever arrives, `refresh` compares fingerprints of disk and index, parses
 what differs and applies it. Correctness never depends on which events came. Not here: what differs
-(`changes`), when to look (`follower`), what an answer needs checked (`workspace`).
+(`changes`), reading and writing it (`applying`), when to look (`follower`), what an answer needs checked (`workspace`).
+
+Locks, in the order in which a thread may take them:
+
+1. Claims on files (`claims`): held while these files are read, parsed and written. A thread that
+   finds a file claimed goes on with the others, and waits only once it holds no claim.
+2. The turn to write (`KnownFiles.writing`): held while one batch is written.
+3. The engine's own lock. An open view of an index in memory holds it too: while a view is open, a
+   thread may only take the locks of step 4. `known_in` is made for that.
+4. The locks that guard values in memory (here, in `KnownFiles` and in `Doubts`): held for moments,
+   and nothing is read, waited for or called under them.
+
+So no file is read or parsed under the engine's lock, and asking whether an answer is current waits
+for neither readers of files nor, with an index on disk, writers of the index.
 """
 
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 from workingset_mcp.caller import stop_if_gone
 from workingset_mcp.errors import IndexUnavailable, WorkingsetError
-from workingset_mcp.index import Index, KnownFiles, Snapshot
-from workingset_mcp.index.rows import Known, Parsed
-from workingset_mcp.notes.note import parse_note, text_digest, unreadable_note
-from workingset_mcp.sync.changes import Changes, Doubts, plan_changes
+from workingset_mcp.index import Engine, View
+from workingset_mcp.index.rows import Known
+from workingset_mcp.sync.applying import STEP_SECONDS, Applier, Pass, Progress, TakenOver
+from workingset_mcp.sync.changes import plan_changes
 from workingset_mcp.vault.folder import Fingerprint, LeftOut, Vault
 
-BATCH_NOTES = 400
 FIRST_BUILD_WAIT_SECONDS = 5.0
 
-Progress = Callable[[int, int], None]
 
-
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class State:
     """How fresh the index is: `building`, `current`, `behind` or `failing`."""
 
@@ -43,10 +54,6 @@ class State:
         return f"index {self.name}"
 
 
-class _TakenOver(Exception):
-    """Another database took over from the one that was compared with the disk."""
-
-
 class Freshness:
     """Keeps one index equal to one vault. Any thread may call it.
 
@@ -54,23 +61,30 @@ class Freshness:
     writes. With one, that is remembered (`state`) and tried again.
     """
 
-    def __init__(self, vault: Vault, index: Index) -> None:
+    def __init__(self, vault: Vault, index: Engine) -> None:
         self.vault = vault
         self.index = index
-        self.state = State()
-        self.left_out: dict[str | None, Sequence[LeftOut]] = {}  # as last seen; None: of the vault
-        self.walked_files = 0  # when the whole vault was last made equal; none yet
         self.built = threading.Event()
         self.stopping = threading.Event()
-        self.watcher = "off"  # then: starting, events or polling
+        self.watcher = "off"  # then: starting, events or polling; the follower alone changes it
         self.listeners: list[Callable[[frozenset[str]], None]] = []  # told of changed paths
-        # In memory one connection serves everyone: one lock, or two threads wait for each other.
-        self._lock = index.write_lock
-        self._building = threading.Lock()
-        self._doubts = Doubts()
-        self._known = KnownFiles(index, vault.branch_of)
+        # Values under the lock, each replaced as a whole: anyone may read them without it.
+        self._changed = threading.Condition(threading.Lock())  # of `built`, `building`, `state`
+        self.state = State()
+        self.building = False
+        self.left_out: Mapping[
+            str | None, Sequence[LeftOut]
+        ] = {}  # as last seen; None: of the vault
+        self.walked_files = 0  # when the whole vault was last made equal; none yet
         self._looks: dict[str | None, Mapping[str, Fingerprint]] = {}  # that found a difference
+        self._applier = Applier(vault, index, self.stopping, self._note_written)
         self._look_at_index()
+
+    def stop(self) -> None:
+        """End every wait and every batch under way: the server ends."""
+        with self._changed:
+            self.stopping.set()
+            self._changed.notify_all()
 
     def refresh(
         self, branch: str | None = None, *, deadline: float | None = None,
@@ -78,14 +92,15 @@ class Freshness:
     ) -> bool:  # fmt: skip
         """Make the index equal to the disk, for the vault or one branch. True when it is.
 
-        `deadline` (monotonic seconds): stop there with what is done, and return False. `looked`: what
-        `is_current` saw of this scope will do, since its caller asks that again afterwards.
+        `deadline` (monotonic seconds): stop there with what is done, and return False. `looked`: reuse
+        the walk that `is_current` just made of this scope, since its caller asks again afterwards.
         """
         while True:
-            seen = self._looks.pop(branch, None)
+            with self._changed:
+                seen = self._looks.pop(branch, None)
             try:
                 return self._refresh(branch, seen if looked else None, deadline, progress)
-            except _TakenOver:
+            except TakenOver:
                 continue
             except IndexUnavailable as error:
                 if self.watcher == "off":  # nobody tries again
@@ -93,32 +108,48 @@ class Freshness:
                 self.note_failure(error)
                 return False
 
+    def known_in(
+        self, view: View, branch: str | None = None, paths: Sequence[str] | None = None
+    ) -> dict[str, Known]:
+        """What a view of the index knows of the vault's files, a branch's, or of these paths."""
+        return (
+            self._applier.known.of(branch, view)
+            if paths is None
+            else self._applier.known.about(paths, view)
+        )
+
     def is_current(
         self, branch: str | None = None, paths: Sequence[str] | None = None,
-        snapshot: Snapshot | None = None,
+        known: Mapping[str, Known] | None = None,
     ) -> bool:  # fmt: skip
-        """Whether disk and index, or a snapshot of it, agree on the vault, a branch, or these paths.
+        """Whether disk and index agree on the vault, a branch, or these paths.
 
-        Only files in doubt are read.
+        `known`: what a view of the index knew of them (`known_in`), in place of the newest state. Only
+        files in doubt are read.
         """
+        if known is None:
+            with self.index.snapshot() as view:
+                known = self.known_in(view, branch, paths)
+        self._tell_news()
         disk: Mapping[str, Fingerprint]
-        if paths is not None:
-            disk, known = self._about(paths, snapshot)
-        else:
-            known = self._known_of(branch, snapshot)
-            disk = self._look_at_disk(branch)
-        changes = plan_changes(disk, known, self._doubts.settled)
+        disk = self.vault.fingerprints(paths) if paths is not None else self._look_at_disk(branch)
+        changes = plan_changes(disk, known, self._applier.doubts)
         if changes.sure or changes.removed:
             if paths is None:
-                self._looks[branch] = disk
+                with self._changed:
+                    self._looks[branch] = disk
             return False
-        return all(self._reads_the_same(path, disk[path], known[path]) for path in changes.doubtful)
+        return all(
+            self._applier.reads_the_same(path, disk[path], known[path]) for path in changes.doubtful
+        )
 
     def differing(self) -> dict[str, Fingerprint | None]:
         """Files that differ from what the index has of them, as they are now; None: gone."""
-        known = self._known_of(None)
+        with self.index.snapshot() as view:
+            known = self.known_in(view)
+        self._tell_news()
         disk = self.vault.walk().files
-        changes = plan_changes(disk, known, self._doubts.settled)
+        changes = plan_changes(disk, known, self._applier.doubts)
         return {path: disk.get(path) for path in (*changes.sure, *changes.removed)}
 
     def refresh_paths(self, paths: Iterable[str]) -> bool:
@@ -127,34 +158,31 @@ class Freshness:
         A path that is there, and is no note any more (an ignore file, a link), may not be the only
         one: then the whole vault is looked at.
         """
-        with self._lock:
-            disk, known = self._about(list(paths))
-            changes = plan_changes(disk, known, self._doubts.settled)
-            if not changes:
-                return False
-            if any(self.vault.fingerprint(path) for path in changes.removed):
-                self.refresh()
-                return True
-            before = self.index.data_version()
-            with suppress(_TakenOver):
-                self._apply(changes, disk, before[0], None, None)
-            return self.index.data_version() != before
+        wanted = list(paths)
+        with self.index.snapshot() as view:
+            before, known = view.version(), self.known_in(view, paths=wanted)
+        disk = self.vault.fingerprints(wanted)
+        changes = plan_changes(disk, known, self._applier.doubts)
+        if not changes:
+            return False
+        if any(self.vault.fingerprint(path) for path in changes.removed):
+            self.refresh()
+            return True
+        with suppress(TakenOver):
+            self._applier.apply(changes, disk, Pass(before[0], len(disk)))
+        return self._version() != before
 
     def build(self, progress: Progress | None = None) -> None:
         """Index the whole vault once; when another thread or process is at it, wait for that one."""
-        with self._building:
-            while not self.stopping.is_set():
-                with self.index.build_turn() as mine:
-                    if mine:
-                        self.refresh(progress=progress)
-                        break
-                with self.index.snapshot() as snapshot:
-                    complete, done = snapshot.complete(), snapshot.note_count()
-                if complete:
-                    self.refresh()
-                    break
-                self.state.done = done
-                self.stopping.wait(0.1)
+        with self._changed:
+            self._changed.wait_for(lambda: not self.building)
+            self.building = True
+        try:
+            self._build(progress)
+        finally:
+            with self._changed:
+                self.building = False
+                self._changed.notify_all()
         self.settle()
 
     def settle(self) -> bool:
@@ -170,13 +198,14 @@ class Freshness:
     def wait_until_built(self, seconds: float = FIRST_BUILD_WAIT_SECONDS) -> bool:
         """Wait for a build under way; False when the first takes longer, or fails, or the server ends."""
         deadline = time.monotonic() + seconds
-        while not (self.built.wait(0.1) and self._building.acquire(timeout=0.1)):
+        while True:
+            left = deadline - time.monotonic()
+            with self._changed:
+                if self._changed.wait_for(self._needs_no_wait, max(0.0, min(left, STEP_SECONDS))):
+                    return self.built.is_set()
             stop_if_gone()
-            over = self.stopping.is_set() or time.monotonic() >= deadline
-            if over or self.state.name == "failing":
+            if left <= 0:
                 return self.built.is_set()
-        self._building.release()
-        return True
 
     def knows_below(self, folder: str) -> bool:
         """Whether the index knows a note below this folder."""
@@ -189,130 +218,121 @@ class Freshness:
         `epoch`: of the damaged file (`IndexDamaged.epoch`). Nothing is done when another thread
         replaced that one already; what another process has built already is taken.
         """
-        with self._lock:
+        with self._applier.known.writing():
             if self.index.replace_damaged(epoch):
-                self.built.clear()
-                self.walked_files = 0
-                self.state = State()
-                self._doubts.clear()
+                self._forget_build()
                 self._look_at_index()
+
+    def clear(self) -> None:
+        """Drop every row of the index, as before a first build."""
+        with self._applier.known.writing():
+            self.index.clear()
+            self._forget_build()
 
     def note_failure(self, error: BaseException) -> None:
         """Remember that keeping up failed, until a refresh succeeds again."""
         named = error.message if isinstance(error, WorkingsetError) else type(error).__name__
-        self.state = State("failing", problem=named.removesuffix("."))
+        with self._changed:
+            self.state = State("failing", problem=named.removesuffix("."))
+            self._changed.notify_all()
+
+    def _forget_build(self) -> None:
+        with self._changed:
+            self.built.clear()
+            self.walked_files = 0
+            self.state = State()
+        self._applier.doubts.clear()
 
     def _look_at_index(self) -> None:
         with self.index.snapshot() as snapshot:
-            if snapshot.complete():
-                self.built.set()
-                self.state = State("current")
+            complete = snapshot.complete()
+        if complete:
+            self._set_built()
 
-    def _about(
-        self, paths: Sequence[str], view: Snapshot | None = None
-    ) -> tuple[dict[str, Fingerprint], dict[str, Known]]:
-        """What disk and index say of these paths."""
-        with self._lock:
-            known = self._known.about(paths, view)
-        return self.vault.fingerprints(paths), known
+    def _set_built(self) -> None:
+        with self._changed:
+            self.built.set()
+            self.state = State("current")
+            self._changed.notify_all()
+
+    def _needs_no_wait(self) -> bool:
+        ready = self.built.is_set() and not self.building
+        return ready or self.stopping.is_set() or self.state.name == "failing"
+
+    def _version(self) -> tuple[int, int]:
+        with self.index.snapshot() as view:
+            return view.version()
+
+    def _build(self, progress: Progress | None) -> None:
+        while not self.stopping.is_set():
+            with self.index.build_turn() as mine:
+                if mine:
+                    self.refresh(progress=progress)
+                    return
+            with self.index.snapshot() as snapshot:
+                complete, done = snapshot.complete(), snapshot.note_count()
+            if complete:
+                self.refresh()
+                return
+            with self._changed:
+                self.state = replace(self.state, done=done)
+            self.stopping.wait(0.1)  # another process gives no sign
 
     def _refresh(
         self, branch: str | None, disk: Mapping[str, Fingerprint] | None, deadline: float | None,
         progress: Progress | None,
     ) -> bool:  # fmt: skip
-        epoch, known = self.index.data_version()[0], self._known_of(branch)
+        with self.index.snapshot() as view:
+            epoch, known = view.version()[0], self.known_in(view, branch)
+        self._tell_news()
         if disk is None:  # the disk last: what another process indexes meanwhile is only added
             disk = self._look_at_disk(branch)
-        changes = plan_changes(disk, known, self._doubts.settled)
-        if changes and not self._apply(changes, disk, epoch, deadline, progress):
+        changes = plan_changes(disk, known, self._applier.doubts)
+        told = partial(self._note_progress, progress)
+        self._note_progress(None, 0, len(disk))
+        if not self._applier.apply(changes, disk, Pass(epoch, len(disk), deadline, told)):
             return False
         if branch is None:
-            with self._lock:
-                self._ensure_same(epoch)
-                self._mark_built()
-                self.walked_files = len(disk)
+            self._mark_built(epoch, len(disk))
         return True
 
     def _look_at_disk(self, branch: str | None) -> Mapping[str, Fingerprint]:
         walk = self.vault.walk(branch)
-        self.left_out[branch] = walk.left_out or ()
+        with self._changed:
+            self.left_out = {**self.left_out, branch: tuple(walk.left_out)}
         return walk.files
 
-    def _known_of(self, branch: str | None, view: Snapshot | None = None) -> dict[str, Known]:
-        with self._lock:
-            known = dict(self._known.of(branch, view))
-            self._tell_listeners(self._known.news())  # what another process read first
-        return known
-
-    def _mark_built(self) -> None:
-        if not self.built.is_set():
-            self.index.mark_complete()
-            self.built.set()
+    def _mark_built(self, epoch: int, walked_files: int) -> None:
+        with self._applier.known.writing():  # nobody replaces the index meanwhile
+            self._applier.ensure_same(epoch)
+            first = not self.built.is_set()
+            if first:
+                self.index.mark_complete()
+            self._set_built()
+            with self._changed:
+                self.walked_files = walked_files
+        if first:
             for listener in list(self.listeners):
                 listener(frozenset())
-        self.state = State("current")
 
-    def _ensure_same(self, epoch: int) -> None:
-        if self.index.data_version()[0] != epoch:
-            raise _TakenOver
+    def _note_progress(self, tell: Progress | None, done: int, total: int) -> None:
+        """Keep how far a first build is, for whoever asks for the state."""
+        with self._changed:
+            if not self.built.is_set() and self.state.name == "building":
+                total_known, done_known = max(self.state.total, total), max(self.state.done, done)
+                self.state = State(done=done_known, total=total_known)
+        if tell:
+            tell(done, total)
 
-    def _apply(
-        self, changes: Changes, disk: Mapping[str, Fingerprint], epoch: int, deadline: float | None,
-        progress: Progress | None,
-    ) -> bool:  # fmt: skip
-        to_read = [*changes.added, *changes.modified, *changes.doubtful]
-        whole = not self.built.is_set() and self.state.name == "building"
-        if whole:
-            self.state.total = max(self.state.total, len(disk))
-        removed: tuple[str, ...] = changes.removed
-        for start in range(0, len(to_read) or 1, BATCH_NOTES):
-            if deadline is not None and time.monotonic() > deadline:
-                return False
-            batch = to_read[start : start + BATCH_NOTES]
-            with self._lock:
-                self._ensure_same(epoch)
-                if not self._apply_batch(batch, removed, disk):
-                    return False
-            removed = ()
-            done = len(disk) - len(to_read) + min(len(to_read), start + BATCH_NOTES)
-            if whole:
-                self.state.done = max(self.state.done, done)
-            if progress:
-                progress(done, len(disk))
-        return True
+    def _note_written(self, paths: Collection[str]) -> None:
+        with self._changed:
+            if self.state.name == "failing" and self.built.is_set():
+                self.state = State("current")
+        self._tell_listeners(paths)
 
-    def _apply_batch(
-        self, batch: Sequence[str], removed: Sequence[str], disk: Mapping[str, Fingerprint]
-    ) -> bool:
-        """Read and write some notes; False when there is no time, since the server ends."""
-        parsed: list[Parsed] = []
-        touched: list[tuple[str, Known]] = []
-        there = self.vault.fingerprints(removed)  # again by now
-        gone = [path for path in removed if path not in there]
-        all_known = self._known.about(batch)
-        for path in batch:
-            stop_if_gone()
-            if self.stopping.is_set():
-                return False
-            known = all_known.get(path)
-            read = self._read(path, disk[path], known)
-            if read is None:
-                gone.extend([path] if known else [])
-            elif isinstance(read, Known):
-                self._doubts.note_reading(path, read)
-                if known and known.fingerprint != read.fingerprint:
-                    touched.append((path, read))
-            else:
-                parsed.append(read)
-        if not (parsed or touched or gone):
-            return not self.stopping.is_set()
-        generation = self.index.apply(parsed, gone, touched)
-        if self.state.name == "failing" and self.built.is_set():
-            self.state = State("current")
-        fresh = [(p.note.path, Known(p.fingerprint, p.read_ns, p.digest)) for p in parsed]
-        self._known.took(generation, gone, [*touched, *fresh])
-        self._tell_listeners([*gone, *(p.note.path for p in parsed)])
-        return True
+    def _tell_news(self) -> None:
+        """Tell of notes that another process read first."""
+        self._tell_listeners(self._applier.known.news())
 
     def _tell_listeners(self, paths: Collection[str]) -> None:
         """Tell of changed notes; while a first build runs, of none."""
@@ -320,29 +340,3 @@ class Freshness:
             return
         for listener in list(self.listeners):
             listener(frozenset(paths))
-
-    def _reads_the_same(self, path: str, seen: Fingerprint, known: Known) -> bool:
-        read = self._read(path, seen, known)
-        if not isinstance(read, Known):
-            return False
-        self._doubts.note_reading(path, read)
-        return True
-
-    def _read(self, path: str, seen: Fingerprint, known: Known | None) -> Parsed | Known | None:
-        """Read one file: parsed, only its fingerprint where the content is known, None when gone."""
-        branch, read_ns = self.vault.branch_of(path), time.time_ns()
-        try:
-            raw, fingerprint = self.vault.read(path)
-        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
-            return None
-        except OSError as error:
-            if known and known.fingerprint == seen and not known.digest:
-                return Known(seen, read_ns, b"")  # still unreadable, as known
-            note = unreadable_note(path, f"cannot be read: {error.strerror or 'refused'}")
-            return Parsed(note, branch, seen, read_ns, b"")
-        digest = text_digest(raw)
-        if known and known.digest == digest:
-            return Known(fingerprint, read_ns, digest)
-        return Parsed(
-            parse_note(path, raw, self.vault.settings), branch, fingerprint, read_ns, digest
-        )

@@ -1,13 +1,14 @@
 """The folder of notes: which files are notes, which branch each belongs to, safe paths, reading.
 
 A path of a note is relative to the vault root, POSIX, exactly as on disk. Links are never followed:
-a link inside the vault would show its note twice, one out of it would leak. Not here: what a note
-says (`note`), and what is known of it (`index`).
+a link inside the vault would show its note twice, and a link out of it would leak. Not here: why
+something is left out (`ignoring`), what a note says (`notes`), and what is known of it (`index`).
 """
 
 import os
 import re
 import stat
+import threading
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -25,34 +26,35 @@ from workingset_mcp.vault.files import (
     scan,
 )
 from workingset_mcp.vault.ignoring import (
-    CONFLICT_COPY,
-    EDITOR_TEMPORARY,
     IGNORE_FILE,
     NOTE_SUFFIXES,
-    Rule,
-    Rules,
+    IgnoreRule,
+    IgnoreRules,
+    Sieve,
+    WhyLeftOut,
     are_plain,
-    folders_above,
+    ends_like_a_note,
     is_ignored,
     printable,
     rule_from,
     rule_of_file,
     why_entry_is_odd,
     why_folder_is_out,
+    why_name_is_out,
     why_note_is_out,
 )
+from workingset_mcp.vault.ignoring import MOST_NOTE_BYTES as MOST_NOTE_BYTES
 
-MOST_NOTE_BYTES = 64_000_000
 MOST_PATH_CHARACTERS = 4_096
 _LINES_BEHIND = re.compile(r"^(?P<path>.+?):(?P<lines>\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*)$")
 _DRIVE = re.compile(r"^[A-Za-z]:")
 
 
 class LeftOut(NamedTuple):
-    """Something in the vault that is no source, and why."""
+    """Something in the vault that is not read as a note, and why."""
 
     path: str
-    reason: str
+    reason: WhyLeftOut
 
 
 @dataclass(slots=True)
@@ -64,7 +66,7 @@ class Walk:
 
 
 class Vault:
-    """A folder of notes, opened. Raises VaultNotFound."""
+    """An open folder of notes. Any thread may use it. Raises VaultNotFound."""
 
     def __init__(self, root: Path, settings: Settings | None = None) -> None:
         try:
@@ -80,9 +82,10 @@ class Vault:
             )
         self.settings = settings or Settings()
         self.name = self.root.name or "vault"
-        self._own_rule = rule_from(self.settings.ignore) if self.settings.ignore else None
-        self._first_rules: Rules = (self._own_rule,) if self._own_rule else ()
-        self._rules: dict[str, tuple[Fingerprint, int, Rule]] = {}
+        own = self.settings.ignore
+        self._first_rules: IgnoreRules = (rule_from(own),) if own else ()
+        self._rules_lock = threading.Lock()
+        self._rules: dict[str, tuple[Fingerprint, int, IgnoreRule]] = {}
 
     def branch_of(self, path: str) -> str:
         """The branch of a note: two levels under a carrier, else the top folder, else `.`."""
@@ -100,14 +103,14 @@ class Vault:
         found = Walk()
         start, deep = self._start_of(branch)
         folder = self.root / start if start else self.root
-        seen: dict[str, Rules | None] = {}
-        if not folder.is_dir() or self._rules_inside(start, seen) is None:
+        sieve = self._sieve()
+        if not folder.is_dir() or sieve.rules_inside(start) is None:
             return found
         above = start.rpartition("/")[0]
-        rules = (self._rules_inside(above, seen) or ()) if start else self._first_rules
+        rules = (sieve.rules_inside(above) or ()) if start else self._first_rules
         waiting = [(str(folder), start, rules)]
         while waiting:
-            inner = list(self._walk_folder(*waiting.pop(), found))
+            inner = self._walk_folder(*waiting.pop(), sieve, found)
             if deep:
                 waiting.extend(inner)
         return found
@@ -127,23 +130,24 @@ class Vault:
     def fingerprints(self, paths: Iterable[str]) -> dict[str, Fingerprint]:
         """The fingerprints of those of these paths that a walk would find now."""
         found: dict[str, Fingerprint] = {}
-        seen: dict[str, Rules | None] = {}
+        sieve = self._sieve()
         for path in paths:
-            folder, _, name = path.rpartition("/")
-            rules = self._rules_inside(folder, seen)
             now = self.fingerprint(path)
-            if (
-                now is not None
-                and now.size <= MOST_NOTE_BYTES
-                and rules is not None
-                and name.lower().endswith(NOTE_SUFFIXES)
-                and not why_note_is_out(name, path, rules)
-            ):
+            if now is not None and now.size <= MOST_NOTE_BYTES and sieve.keeps(path):
                 found[path] = now
         return found
 
+    def sieve_of_commit(self) -> Sieve:
+        """Tells which files of a commit are notes, by the ignore files of today."""
+        return Sieve(self._first_rules, self._rule_of)
+
+    def _sieve(self) -> Sieve:
+        return Sieve(
+            self._first_rules, self._rule_of, lambda folder: is_link(f"{self.root}/{folder}")
+        )
+
     def checked_path(self, given: str) -> tuple[str, str | None]:
-        """A safe path of a note from what a caller typed, and the lines behind it (`a.md:12-40`).
+        """A safe path of a note from what a caller typed, and the lines after it (`a.md:12-40`).
 
         Raises PathRefused with a plain reason, or NoteNotFound.
         """
@@ -176,12 +180,7 @@ class Vault:
 
     def is_note_name(self, name: str) -> bool:
         """Whether a file of this name is a note (its folder decides too)."""
-        return (
-            name.lower().endswith(NOTE_SUFFIXES)
-            and not name.startswith(".")
-            and not EDITOR_TEMPORARY.search(name)
-            and not CONFLICT_COPY.search(name)
-        )
+        return ends_like_a_note(name) and not why_name_is_out(name)
 
     def shapes_the_walk(self, path: str) -> bool:
         """Whether a change of this file changes which files are notes."""
@@ -196,94 +195,54 @@ class Vault:
         return branch, "/" in branch or branch not in self.settings.carriers
 
     def _walk_folder(
-        self, folder: str, prefix: str, rules: Rules, found: Walk
-    ) -> list[tuple[str, str, Rules]]:
+        self, folder: str, prefix: str, rules: IgnoreRules, sieve: Sieve, found: Walk
+    ) -> list[tuple[str, str, IgnoreRules]]:
         """Take the notes of one folder; returns the folders in it that are to be walked."""
         try:
             listed, handle = scan(folder)
         except OSError:
-            found.left_out.append(LeftOut(prefix or ".", "folder cannot be read"))
+            found.left_out.append(LeftOut(prefix or ".", WhyLeftOut.UNREADABLE_FOLDER))
             return []
         try:
-            return self._take_entries(listed, folder, prefix, rules, found)
+            rules = self._rules_in(prefix, rules, listed, sieve, found)
+            return _take_entries(listed, folder, prefix, rules, found)
         finally:
             if handle is not None:
                 os.close(handle)
 
-    def _take_entries(
-        self, listed: "list[os.DirEntry[str]]", folder: str, prefix: str, rules: Rules, found: Walk
-    ) -> list[tuple[str, str, Rules]]:
-        names = "/".join(["", *[entry.name for entry in listed]])
-        rules = self._rules_in(prefix, rules, names)
-        base = f"{prefix}/" if prefix else ""
-        checked = rules if rules or not are_plain(f"{prefix}{names}") else None
-        inner = []
-        for entry in listed:
-            if entry.is_file(follow_symlinks=False):
-                if entry.name.endswith(".md") or entry.name.lower().endswith(NOTE_SUFFIXES):
-                    _take(entry, base, checked, found)
-                continue
-            path = base + entry.name
-            if entry.is_dir(follow_symlinks=False):
-                reason = why_folder_is_out(entry.name, path, rules)
-                if not reason:
-                    inner.append((f"{folder}{os.sep}{entry.name}", path, rules))
-            else:
-                reason = why_entry_is_odd(entry.name, is_link=entry.is_symlink())
-            if reason:
-                found.left_out.append(LeftOut(printable(path), reason))
-        return inner
-
-    def _rules_in(self, prefix: str, rules: Rules, names: str) -> Rules:
-        """The ignore rules that hold inside a folder: those above it, and its own file's."""
-        if not self.settings.respect_gitignore:
-            return rules
-        if f"/{IGNORE_FILE}" not in names:
-            self._rules.pop(prefix, None)
+    def _rules_in(
+        self, prefix: str, rules: IgnoreRules, listed: "list[os.DirEntry[str]]", sieve: Sieve,
+        found: Walk,
+    ) -> IgnoreRules:  # fmt: skip
+        """The rules inside a folder that was listed: most have no ignore file to look for."""
+        if not any(entry.name == IGNORE_FILE for entry in listed):
+            with self._rules_lock:
+                self._rules.pop(prefix, None)
             return rules
         own = self._rule_of(prefix)
-        return self._with_own_last(rules, own) if own else rules
+        if own and own.cut:
+            place = f"{prefix}/{IGNORE_FILE}" if prefix else IGNORE_FILE
+            found.left_out.append(LeftOut(printable(place), own.cut))
+        return sieve.rules_with(rules, own)
 
-    def _rules_inside(self, folder: str, seen: dict[str, Rules | None]) -> Rules | None:
-        """The rules for what stands in a folder; None when a walk does not enter it.
-
-        `seen`: folders asked about before in the same look at the disk.
-        """
-        rules: Rules | None = self._first_rules
-        for place in folders_above(f"{folder}/" if folder else ""):
-            if place not in seen:
-                seen[place] = self._entered(place, rules or ())
-            rules = seen[place]
-            if rules is None:
-                break
-        return rules
-
-    def _entered(self, folder: str, rules: Rules) -> Rules | None:
-        name = folder.rpartition("/")[2]
-        if folder and (why_folder_is_out(name, folder, rules) or is_link(f"{self.root}/{folder}")):
+    def _rule_of(self, folder: str) -> IgnoreRule | None:
+        """The rule of a folder's ignore file, read again when the file differs."""
+        if not self.settings.respect_gitignore:
             return None
-        own = self._rule_of(folder) if self.settings.respect_gitignore else None
-        return self._with_own_last(rules, own) if own else rules
-
-    def _with_own_last(self, rules: Rules, rule: Rule) -> Rules:
-        """Deeper files come later and win; the settings' patterns come last of all."""
-        if self._own_rule and rules and rules[-1] is self._own_rule:
-            return (*rules[:-1], rule, self._own_rule)
-        return (*rules, rule)
-
-    def _rule_of(self, folder: str) -> Rule | None:
         path = f"{folder}/{IGNORE_FILE}" if folder else IGNORE_FILE
         seen = self.fingerprint(path)
-        if seen is None:
-            self._rules.pop(folder, None)
-            return None
-        known = self._rules.get(folder)
+        with self._rules_lock:
+            if seen is None:
+                self._rules.pop(folder, None)
+                return None
+            known = self._rules.get(folder)
         if known and known[0] == seen and known[1] >= seen.unseen_until():
             return known[2]
         read_ns = time.time_ns()
-        rule = rule_of_file(self.root / path, folder)
+        rule = rule_of_file(self.root, folder)
         if rule:
-            self._rules[folder] = (seen, read_ns, rule)
+            with self._rules_lock:
+                self._rules[folder] = (seen, read_ns, rule)
         return rule
 
     def _stands_there(self, path: str) -> bool:
@@ -317,9 +276,9 @@ class Vault:
                 f"{path} is a folder, not a note.", "get_brief takes branches; open takes notes."
             )
         folder, _, name = path.rpartition("/")
-        if not name.lower().endswith(NOTE_SUFFIXES) or not real.is_file():
+        if not ends_like_a_note(name) or not real.is_file():
             raise PathRefused(f"{path} is not a note.", f"Notes end in {', '.join(NOTE_SUFFIXES)}.")
-        rules = self._rules_inside(folder, {})
+        rules = self._sieve().rules_inside(folder)
         if rules is None or name.startswith(".") or is_ignored(path, rules):
             raise PathRefused(
                 f"{path} is hidden or ignored.", "`status` lists what is left out, and why."
@@ -327,10 +286,35 @@ class Vault:
         return path
 
 
-def _take(entry: "os.DirEntry[str]", base: str, rules: Rules | None, found: Walk) -> None:
-    """Note the fingerprint of a file, or why it is left out; no rules: its name is as most are."""
+def _take_entries(
+    listed: "list[os.DirEntry[str]]", folder: str, prefix: str, rules: IgnoreRules, found: Walk
+) -> list[tuple[str, str, IgnoreRules]]:
+    """Take the notes among what a folder holds; returns the folders in it that are to be walked."""
+    names = "/".join(["", *[entry.name for entry in listed]])
+    base = f"{prefix}/" if prefix else ""
+    checked = rules if rules or not are_plain(f"{prefix}{names}") else None
+    inner = []
+    for entry in listed:
+        if entry.is_file(follow_symlinks=False):
+            if entry.name.endswith(".md") or ends_like_a_note(entry.name):
+                _take(entry, base, checked, found)
+            continue
+        path = base + entry.name
+        if entry.is_dir(follow_symlinks=False):
+            reason = why_folder_is_out(entry.name, path, rules)
+            if not reason:
+                inner.append((f"{folder}{os.sep}{entry.name}", path, rules))
+        else:
+            reason = why_entry_is_odd(entry.name, is_link=entry.is_symlink())
+        if reason:
+            found.left_out.append(LeftOut(printable(path), reason))
+    return inner
+
+
+def _take(entry: "os.DirEntry[str]", base: str, rules: IgnoreRules | None, found: Walk) -> None:
+    """Record the fingerprint of a file, or why it is left out. No rules: its name needs no check."""
     path = base + entry.name
-    reason = "" if rules is None else why_note_is_out(entry.name, path, rules)
+    reason = None if rules is None else why_note_is_out(entry.name, path, rules)
     if not reason:
         try:
             seen = entry.stat(follow_symlinks=False)
@@ -339,5 +323,5 @@ def _take(entry: "os.DirEntry[str]", base: str, rules: Rules | None, found: Walk
         if seen.st_size <= MOST_NOTE_BYTES:
             found.files[path] = fingerprint_of(seen)
             return
-        reason = f"over {MOST_NOTE_BYTES // 1_000_000} MB"
+        reason = WhyLeftOut.TOO_LARGE
     found.left_out.append(LeftOut(printable(path), reason))

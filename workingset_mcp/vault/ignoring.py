@@ -1,36 +1,82 @@
-"""What a vault leaves out: hidden files, folders of programs, `.gitignore` and the settings' patterns.
+"""What a vault leaves out, and why: hidden files, folders of programs, `.gitignore`, the settings' patterns.
 
-Each rule keeps what it said of a path, so that a walk of an unchanged vault asks no pattern twice.
+`Sieve` is the one place that says which folders are entered and which files are notes: the walk of a
+disk and the files of a commit both ask it. Each ignore rule keeps what it said of a path, so that a
+walk of an unchanged vault matches no pattern twice.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from workingset_mcp.vault.files import read_without_links
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
 NOTE_SUFFIXES = (".md", ".markdown", ".mdx")
 IGNORE_FILE = ".gitignore"
+MOST_NOTE_BYTES = 64_000_000
+MOST_IGNORE_BYTES = 1_000_000
+MOST_PATTERNS = 2_000  # each is asked of each path once
+MOST_PATTERN_CHARACTERS = 1_000
 LEFT_OUT_FOLDERS = frozenset({"node_modules", "venv", "__pycache__", "dist", "build"})
 
 CONFLICT_COPY = re.compile(
-    r"\(.*?(?:conflicted copy|conflict(?:ing)? copy|in konflikt stehende kopie|copie en conflit"
-    r"|copia en conflicto).*?\)|\.sync-conflict-\d{8}|_conflict-\d{8}",
+    r"^[^(]*+\((?>.*?(?:conflicted copy|conflict(?:ing)? copy|in konflikt stehende kopie|copie en conflit"
+    r"|copia en conflicto)).*?\)|\.sync-conflict-\d{8}|_conflict-\d{8}",
     re.IGNORECASE,
 )
 EDITOR_TEMPORARY = re.compile(r"^~\$|^#.*#$|~$|\.tmp\.(?:md|markdown|mdx)$", re.IGNORECASE)
+_SEGMENT_ENDS = re.compile(r"((?<![\^!])/(?!\.))")
+_CLASSES = re.compile(r"\\.|\[\^/\]|\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)
 _CONTROL = re.compile("[\x00-\x1f\x7f\x85\u2028\u2029]")
 
 
+class WhyLeftOut(StrEnum):
+    """Why something in a vault is no source, as it is printed."""
+
+    HIDDEN = "hidden"
+    BY_DEFAULT = "left out by default"
+    IGNORED = "ignored"
+    LINK = "link"
+    NOT_REGULAR = "not a regular file"
+    TEMPORARY = "temporary file of an editor"
+    CONFLICT_COPY = "conflict copy of a sync program"
+    INVALID_NAME = "name is not valid text"
+    UNREADABLE_FOLDER = "folder cannot be read"
+    TOO_LARGE = f"over {MOST_NOTE_BYTES // 1_000_000} MB"
+    MANY_PATTERNS = f"over {MOST_PATTERNS:,} patterns: the rest is not used"
+    LONG_PATTERN = f"a pattern over {MOST_PATTERN_CHARACTERS:,} characters is not used"
+    LARGE_IGNORE_FILE = f"over {MOST_IGNORE_BYTES // 1_000_000} MB: the rest is not used"
+
+    @property
+    def is_intended(self) -> bool:
+        """Whether a rule or a name keeps it out, as somebody meant."""
+        return self in (WhyLeftOut.HIDDEN, WhyLeftOut.IGNORED, WhyLeftOut.BY_DEFAULT)
+
+    @property
+    def is_warned_of(self) -> bool:
+        """Whether text that belongs to the vault may be missing from every answer."""
+        return self in (
+            WhyLeftOut.CONFLICT_COPY,
+            WhyLeftOut.INVALID_NAME,
+            WhyLeftOut.UNREADABLE_FOLDER,
+            WhyLeftOut.TOO_LARGE,
+        )
+
+
 @dataclass(slots=True)
-class Rule:
+class IgnoreRule:
     """The patterns of one ignore file: for paths below `base` (empty, or ending in a slash)."""
 
     base: str
     spec: "GitIgnoreSpec"
+    cut: WhyLeftOut | None = None  # why a part of the file is not used
     said: dict[str, bool | None] = field(default_factory=dict)
 
     def says(self, path: str) -> bool | None:
@@ -40,28 +86,141 @@ class Rule:
         return self.said[path]
 
 
-Rules = tuple[Rule, ...]
+IgnoreRules = tuple[IgnoreRule, ...]
 
 
-def rule_from(lines: Iterable[str], base: str = "") -> Rule:
-    """A rule from lines of patterns."""
-    from pathspec import GitIgnoreSpec  # 30 ms, for vaults that have ignore rules
+class Sieve:
+    """Which folders are entered and which files are notes, by the ignore rules along their paths.
 
-    return Rule(base, GitIgnoreSpec.from_lines(lines))
+    `rule_of` gives the rule of the ignore file in a folder; `is_link` tells folders that are links. Both
+    are asked once for each folder: a sieve serves one look at a vault, in one thread.
+    """
 
+    def __init__(
+        self, first: IgnoreRules, rule_of: Callable[[str], IgnoreRule | None],
+        is_link: Callable[[str], bool] = lambda _: False,
+    ) -> None:  # fmt: skip
+        self._first, self._rule_of, self._is_link = first, rule_of, is_link
+        self._inside: dict[str, IgnoreRules | None] = {}
 
-def rule_of_file(file: Path, folder: str) -> Rule | None:
-    """The rule of the ignore file in a folder; None when it is no readable file of its own."""
-    try:
-        if file.is_symlink():
+    def keeps(self, path: str) -> bool:
+        """Whether a file with this path is a note."""
+        folder, _, name = path.rpartition("/")
+        if not ends_like_a_note(name):
+            return False
+        rules = self.rules_inside(folder)
+        return rules is not None and not why_note_is_out(name, path, rules)
+
+    def rules_inside(self, folder: str) -> IgnoreRules | None:
+        """The rules for what lies in a folder; None when the folder is not entered."""
+        rules: IgnoreRules | None = self._first
+        for place in folders_above(f"{folder}/" if folder else ""):
+            if place not in self._inside:
+                self._inside[place] = self._enter(place, rules or ())
+            rules = self._inside[place]
+            if rules is None:
+                break
+        return rules
+
+    def rules_with(self, rules: IgnoreRules, own: IgnoreRule | None) -> IgnoreRules:
+        """The rules inside a folder: those above it, and its own. Deeper files win, the settings always."""
+        if own is None:
+            return rules
+        if self._first and rules[-1:] == self._first:
+            return (*rules[:-1], own, *self._first)
+        return (*rules, own)
+
+    def _enter(self, folder: str, rules: IgnoreRules) -> IgnoreRules | None:
+        name = folder.rpartition("/")[2]
+        if folder and (why_folder_is_out(name, folder, rules) or self._is_link(folder)):
             return None
-        lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
+        return self.rules_with(rules, self._rule_of(folder))
+
+
+def rule_from(lines: Iterable[str], base: str = "") -> IgnoreRule:
+    """An ignore rule from lines of patterns."""
+    patterns = [line for line in lines if line.strip() and not line.startswith("#")]
+    short = [line for line in patterns if len(line) <= MOST_PATTERN_CHARACTERS]
+    cut = None
+    if len(short) > MOST_PATTERNS:
+        cut = WhyLeftOut.MANY_PATTERNS
+    elif len(short) < len(patterns):
+        cut = WhyLeftOut.LONG_PATTERN
+    return IgnoreRule(base, _compiled(tuple(short[:MOST_PATTERNS])), cut)
+
+
+@lru_cache(maxsize=64)
+def _compiled(lines: tuple[str, ...]) -> "GitIgnoreSpec":
+    """The patterns compiled, once for equal lines: their cost in a path is linear."""
+    from pathspec import GitIgnoreSpec  # 30 ms, for vaults that have ignore rules
+    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
+
+    class LinearPattern(GitIgnoreSpecPattern):
+        @classmethod
+        def pattern_to_regex(cls, pattern):  # type: ignore[no-untyped-def]  # generic in str and bytes
+            regex, include = super().pattern_to_regex(pattern)
+            return (linear(within_names(regex)) if regex else regex), include
+
+    return GitIgnoreSpec.from_lines(lines, LinearPattern)
+
+
+_STARS, _FOLDERS_BEFORE, _FOLDERS_BETWEEN = "[^/]*", "^(?:.+/)?", "(?:/.+)?"
+
+
+def within_names(regex: str) -> str:
+    """A regular expression of pathspec whose classes, as git has them, never stand for a slash."""
+    return _CLASSES.sub(
+        lambda m: m[0] if m[0][0] == "\\" or m[0] == "[^/]" else f"(?!/){m[0]}", regex
+    )
+
+
+def linear(regex: str) -> str:
+    """The regular expression that pathspec makes of a pattern, without its backtracking.
+
+    Between two stars the first place that fits is as good as any other, and so it is for the folders
+    between two `**`: an atomic group keeps it. Only the last star and the last `**` may give way.
+    """
+    first = regex.startswith(_FOLDERS_BEFORE)
+    *parts, last = regex.removeprefix(_FOLDERS_BEFORE).split(_FOLDERS_BETWEEN)
+    made = []
+    for at, part in enumerate(parts):
+        skipped = ("(?:.+?/)??" if first else "^") if at == 0 else "(?:/.+?)??"
+        made.append(f"(?>{skipped}{_with_atomic_stars(part.removeprefix('^'))}(?=/))")
+    if parts:
+        before = "^" if first else ""
+        return f"{before}{''.join(made)}{_FOLDERS_BETWEEN}{_with_atomic_stars(last)}"
+    return f"{_FOLDERS_BEFORE if first else ''}{_with_atomic_stars(last)}"
+
+
+def _with_atomic_stars(regex: str) -> str:
+    return "".join(map(_segment_with_atomic_stars, _SEGMENT_ENDS.split(regex)))
+
+
+def _segment_with_atomic_stars(segment: str) -> str:
+    first, *others = segment.split(_STARS)
+    if len(others) < 2:
+        return segment
+    between = [f"(?>[^/]*?{part})" for part in others[:-1] if part]
+    return f"{first}{''.join(between)}{_STARS}{others[-1]}"
+
+
+def rule_of_file(root: Path, folder: str) -> IgnoreRule | None:
+    """The rule of the ignore file in a folder; None when it is no readable file of its own."""
+    path = f"{folder}/{IGNORE_FILE}" if folder else IGNORE_FILE
+    try:
+        raw, _ = read_without_links(root, path, MOST_IGNORE_BYTES + 1)
     except (OSError, ValueError):
         return None
-    return rule_from(lines, f"{folder}/" if folder else "")
+    lines = raw[:MOST_IGNORE_BYTES].decode("utf-8", "replace").splitlines()
+    if len(raw) > MOST_IGNORE_BYTES:
+        lines.pop()  # it is cut
+    rule = rule_from(lines, f"{folder}/" if folder else "")
+    if len(raw) > MOST_IGNORE_BYTES:
+        rule.cut = WhyLeftOut.LARGE_IGNORE_FILE
+    return rule
 
 
-def is_ignored(path: str, rules: Rules) -> bool:
+def is_ignored(path: str, rules: IgnoreRules) -> bool:
     """Whether the deepest rule that speaks of a path (a folder ends in a slash) keeps it out."""
     for rule in reversed(rules):
         said = rule.says(path)
@@ -78,26 +237,31 @@ def folders_above(path: str) -> Iterator[str]:
         yield "/".join(parts[: depth + 1])
 
 
-def why_folder_is_out(name: str, path: str, rules: Rules) -> str:
-    """Why a folder is not walked; empty when it is."""
+def ends_like_a_note(name: str) -> bool:
+    """Whether a name has a note's ending, in any case."""
+    return name.lower().endswith(NOTE_SUFFIXES)
+
+
+def why_folder_is_out(name: str, path: str, rules: IgnoreRules) -> WhyLeftOut | None:
+    """Why a folder is not walked; None when it is."""
     if name.startswith("."):
-        return "hidden"
+        return WhyLeftOut.HIDDEN
     if name in LEFT_OUT_FOLDERS:
-        return "left out by default"
-    return "ignored" if rules and is_ignored(f"{path}/", rules) else ""
+        return WhyLeftOut.BY_DEFAULT
+    return WhyLeftOut.IGNORED if rules and is_ignored(f"{path}/", rules) else None
 
 
-def why_entry_is_odd(name: str, *, is_link: bool) -> str:
-    """Why what is neither a file nor a folder is worth a word; empty when it is not."""
+def why_entry_is_odd(name: str, *, is_link: bool) -> WhyLeftOut | None:
+    """Why something that is neither a file nor a folder is worth naming; None when it is not."""
     if is_link:
-        return "" if name.startswith(".") or name in LEFT_OUT_FOLDERS else "link"
-    return "not a regular file" if name.lower().endswith(NOTE_SUFFIXES) else ""
+        return None if name.startswith(".") or name in LEFT_OUT_FOLDERS else WhyLeftOut.LINK
+    return WhyLeftOut.NOT_REGULAR if ends_like_a_note(name) else None
 
 
 def are_plain(paths: str) -> bool:
-    """Whether no name among these, each behind a slash, is out for what it is called.
+    """Whether none of these names, each after a slash, is out for what it is called.
 
-    Asked of a whole folder at once: `why_note_is_out` is needed for few.
+    Asked once for a whole folder: few names then need `why_note_is_out`.
     """
     if not (paths.isascii() and paths.isprintable()) or "/." in paths or "~" in paths:
         return False
@@ -105,19 +269,25 @@ def are_plain(paths: str) -> bool:
     return not ("(" in paths or "#" in paths or "conflict" in lowered or ".tmp." in lowered)
 
 
-def why_note_is_out(name: str, path: str, rules: Rules) -> str:
-    """Why a file with a note's ending is no note; empty when it is one."""
+def why_name_is_out(name: str) -> WhyLeftOut | None:
+    """Why a file with a note's ending is no note, whatever its folder; None when its name is fine."""
     if name.startswith("."):
-        return "hidden"
+        return WhyLeftOut.HIDDEN
     if EDITOR_TEMPORARY.search(name):
-        return "temporary file of an editor"
-    if CONFLICT_COPY.search(name):
-        return "conflict copy of a sync program"
+        return WhyLeftOut.TEMPORARY
+    return WhyLeftOut.CONFLICT_COPY if CONFLICT_COPY.search(name) else None
+
+
+def why_note_is_out(name: str, path: str, rules: IgnoreRules) -> WhyLeftOut | None:
+    """Why a file with a note's ending is no note; None when it is one."""
+    reason = why_name_is_out(name)
+    if reason:
+        return reason
     if rules and is_ignored(path, rules):
-        return "ignored"
+        return WhyLeftOut.IGNORED
     if _CONTROL.search(path) or (not path.isascii() and printable(path) != path):
-        return "name is not valid text"
-    return ""
+        return WhyLeftOut.INVALID_NAME
+    return None
 
 
 def printable(path: str) -> str:

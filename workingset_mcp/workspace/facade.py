@@ -1,51 +1,50 @@
-"""The one door: an opened vault with its index, and every answer, checked before it is given.
+"""The one door: every answer about an opened vault, each checked before it is given.
 
-Composition only. Each answer first compares disk and index over its scope and refreshes what
-differs; a vault that keeps changing under a call is tried three times, then the answer says so.
+Composition only. Not here: how an answer is checked (`checked`), the vault and its index (`indexed`).
 """
 
 from collections.abc import Sequence
-from contextlib import suppress
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workingset_mcp.answers import listing, search, source
-from workingset_mcp.answers.answer import (
-    Draft,
-    Limits,
-    checked_budget,
-    counted,
-)
+from workingset_mcp.answers.answer import Answer, Limits, counted
 from workingset_mcp.answers.brief import (
     BranchLine,
+    BranchReader,
+    Brief,
     Materials,
+    Overview,
     make_brief,
     make_overview,
     read_materials,
 )
-from workingset_mcp.answers.brief.kept import KeptBriefs
-from workingset_mcp.answers.brief.view import branch_view, contents_of, overview_lines
-from workingset_mcp.answers.budget import LEAST_BRIEF_BUDGET, LEAST_BUDGET, Counted, count_tokens
+from workingset_mcp.answers.brief.cache import BriefCache
+from workingset_mcp.answers.brief.reading import contents_of, overview_lines, read_branch
+from workingset_mcp.answers.budget import LEAST_BRIEF_BUDGET, LEAST_BUDGET, count_tokens
 from workingset_mcp.answers.counting import tokens_of
-from workingset_mcp.answers.search.answer import search_draft
+from workingset_mcp.answers.search.reply import Found, compose_search
 from workingset_mcp.errors import ArgumentError, NoteNotFound
-from workingset_mcp.index import Snapshot
+from workingset_mcp.index import Scope, View
+from workingset_mcp.notes.dates import find_dates
 from workingset_mcp.notes.markdown import line_ends_kept
 from workingset_mcp.notes.note import OVERRIDE_NAME, decode
 from workingset_mcp.settings import Settings, today
 from workingset_mcp.sync.changes import plan_changes
-from workingset_mcp.vault.files import write_atomically
+from workingset_mcp.workspace.branches import near_names
+from workingset_mcp.workspace.checked import Allowance, checked_answer, fitted_answer
 from workingset_mcp.workspace.healing import healing
-from workingset_mcp.workspace.opened import (
-    HEAD_TOKENS,
-    Opened,
-    brief_text,
-    day_argument,
-)
+from workingset_mcp.workspace.indexed import IndexedVault
+
+if TYPE_CHECKING:
+    from workingset_mcp.answers.full.pages import Page
+
+_LEAST_PATH_SCORE = 60  # of a path that is near enough to be named
 
 
-class Workspace(Opened):
+class Workspace(IndexedVault):
     """Every answer that an opened vault gives.
 
     Raises VaultNotFound, SettingsError, IndexUnavailable.
@@ -55,8 +54,8 @@ class Workspace(Opened):
         self, vault: Path, settings: Settings | None = None, *, in_memory: bool = False
     ) -> None:
         super().__init__(vault, settings, in_memory=in_memory)
-        self._kept = KeptBriefs()
-        self._overview: tuple[object, list[BranchLine]] = (None, [])  # and the version it is of
+        self._briefs = BriefCache()
+        self._branch_lines: tuple[object, list[BranchLine]] = (None, [])  # and their version
 
     @healing
     def status(self) -> dict[str, Any]:
@@ -82,7 +81,7 @@ class Workspace(Opened):
                 "generation": snapshot.generation(),
                 "index_place": self.index.place,
                 "watcher": self.freshness.watcher,
-                "remarks": remarks,
+                "remarks": [*self.settings.remarks, *remarks],
                 "left_out": [f"{left.path}: {left.reason}" for left in walked.left_out],
             }
 
@@ -90,49 +89,46 @@ class Workspace(Opened):
     def brief(
         self, branch: str | None = None, budget: int | None = None, limits: Limits | None = None,
         *, day: date | None = None,
-    ) -> str:  # fmt: skip
-        """The brief of a branch, or the overview of the vault, below its header line.
+    ) -> Answer[Brief | Overview]:  # fmt: skip
+        """The brief of a branch, or the overview of the vault.
 
         `day`: the day it is for, in place of today. Raises ArgumentError, BranchNotFound.
         """
-        limits = limits or self.limits()
-        budget, lowered = checked_budget(
-            budget, self.settings.brief_budget, LEAST_BRIEF_BUDGET, limits.most_tokens
-        )
+        allowance = self._allowance(budget, self.settings.brief_budget, LEAST_BRIEF_BUDGET, limits)
         name = self.branch_named(branch) if branch and branch.strip() else None
         self.freshness.refresh_paths((OVERRIDE_NAME,))  # the root's holds for every branch
         read: dict[tuple[int, int], Materials] = {}  # only fitting runs again
 
-        def draft(snapshot: Snapshot, room: int) -> Draft:
+        def compose(snapshot: View, room: int) -> Answer[Brief | Overview]:
             if name is None:
-                return self._overview_draft(snapshot, room)
+                return self._compose_overview(snapshot, room)
             on, left_out = day or today(), tuple(self.freshness.left_out.get(name, ()))
             contents = contents_of(snapshot, name)
             version = snapshot.version()
-            # By the epoch: nothing made from a damaged file is given again.
+            # The epoch is part of the key: nothing made from a damaged file is given again.
             made_from = (version[0], name, contents, on, left_out, room)
-            made = self._kept.get(made_from) if contents else None
+            made = self._briefs.get(made_from) if contents else None
             if made is None:
+                reader = BranchReader(snapshot, name)
                 if version not in read:
-                    read[version] = read_materials(branch_view(snapshot, self, name, on, left_out))
-                made = make_brief(read[version], room)
+                    found = read_branch(snapshot, self, name, on, left_out)
+                    read[version] = read_materials(found, reader)
+                made = make_brief(read[version], reader, room)
                 if contents:
-                    self._kept.keep(made_from, made)
-            return Draft(f"{name} · brief", made.text, made.warnings, tokens=made.tokens)
+                    self._briefs.keep(made_from, made)
+            return Answer(
+                f"{name} · brief", made.text, made, made.warnings, body_tokens=made.tokens
+            )
 
-        return self._answer(name, draft, budget, limits, lowered)
+        return checked_answer(self, name, compose, allowance)
 
-    def _overview_draft(self, snapshot: Snapshot, room: int) -> Draft:
-        version, lines = self._overview
+    def _compose_overview(self, snapshot: View, room: int) -> Answer[Brief | Overview]:
+        version, lines = self._branch_lines
         if version != snapshot.version():
             version, lines = snapshot.version(), overview_lines(snapshot)
-            self._overview = version, lines
-        text, tokens = make_overview(self.vault.name, lines, room)
-        return Draft("overview", text, tokens=tokens)
-
-    def named_brief(self, branch: str) -> str:
-        """What the command `brief` prints of a branch. Raises ArgumentError, BranchNotFound."""
-        return brief_text(self.brief(self.branch_named(branch)))
+            self._branch_lines = version, lines
+        made = make_overview(self.vault.name, lines, room)
+        return Answer("overview", made.text, made, body_tokens=made.tokens)
 
     def note_text(self, path: str) -> str:
         """The whole text of a note, decoded. Raises VaultError."""
@@ -146,7 +142,7 @@ class Workspace(Opened):
     @healing
     def brief_numbers(self, branch: str, budget: int | None = None) -> tuple[int, int, int]:
         """Notes and source tokens of a branch, and tokens of its brief."""
-        text = self.brief(branch, budget).partition("\n")[2]
+        text = self.brief(branch, budget).body
         with self.index.snapshot() as snapshot:
             notes = [
                 note for note in snapshot.notes(self.branch_named(branch)) if note.kind == "note"
@@ -155,61 +151,41 @@ class Workspace(Opened):
         return len(notes), sum(tokens.values()), count_tokens(text)
 
     @healing
-    def write_brief(
-        self, branch: str, budget: int | None = None, target: Path | None = None
-    ) -> tuple[Path, bool]:
-        """Write `brief.md` of a branch, atomically, only where its text differs; whether it did."""
-        name = self.branch_named(branch)
-        text = brief_text(self.brief(name, budget))
-        file = target or self.vault.root / name / "brief.md"
-        with suppress(OSError, UnicodeDecodeError):
-            if file.read_text(encoding="utf-8") == text:
-                return file, False
-        write_atomically(file, text)
-        return file, True
-
-    @healing
     def search(
         self, query: str, *, also: Sequence[str] = (), budget: int | None = None,
         branch: str | None = None, since: str | None = None, until: str | None = None,
         boost: str | None = None, top: int | None = None, limits: Limits | None = None,
-    ) -> str:  # fmt: skip
+    ) -> Answer[Found]:  # fmt: skip
         """Best passages for a question. Raises ArgumentError, BranchNotFound.
 
         `boost`: a branch whose sections weigh 1.5 times as much. `top`: most sections to take from.
         """
-        limits = limits or self.limits()
         if not query.strip():
             raise ArgumentError("The query is empty.", "Give a question or a few words.")
-        budget, lowered = checked_budget(
-            budget, self.settings.search_budget, LEAST_BUDGET, limits.most_tokens
-        )
+        allowance = self._allowance(budget, self.settings.search_budget, LEAST_BUDGET, limits)
         name = self.branch_named(branch) if branch and branch.strip() else None
-        within = search.Filter(name, day_argument("since", since), day_argument("until", until))
+        scope = Scope.of(name, day_argument("since", since), day_argument("until", until))
         parsed = search.parse_query(query, also=also, glossary=self.settings.glossary)
         boosted = self.branch_named(boost) if boost else None
 
         ranked: dict[tuple[int, int], search.Ranking] = {}  # only packing runs again to fit
 
-        def draft(snapshot: Snapshot, room: int) -> Draft:
+        def compose(snapshot: View, room: int) -> Answer[Found]:
             version = snapshot.version()
             if version not in ranked:
-                found = search.rank(parsed, snapshot, self._stemmer, within)
-                ranked[version] = search.bent(found, boosted, top)
-            return search_draft(parsed, ranked[version], snapshot, within, room)
+                found = search.rank(parsed, snapshot, self.stemmer, scope)
+                ranked[version] = search.boost_and_cut(found, boosted, top)
+            return compose_search(parsed, ranked[version], snapshot, scope, room)
 
-        return self._answer(name, draft, budget, limits, lowered, quoted_only=name is None)
+        return checked_answer(self, name, compose, allowance, quoted_only=name is None)
 
     @healing
     def open(
         self, path: str, *, lines: str | None = None, heading: str | None = None,
         budget: int | None = None, limits: Limits | None = None,
-    ) -> str:  # fmt: skip
+    ) -> Answer[source.NotePart]:  # fmt: skip
         """The exact text of a note, or of some of its lines. Raises VaultError, ArgumentError."""
-        limits = limits or self.limits()
-        budget, lowered = checked_budget(
-            budget, self.settings.open_budget, LEAST_BUDGET, limits.most_tokens
-        )
+        allowance = self._allowance(budget, self.settings.open_budget, LEAST_BUDGET, limits)
         found, behind = self._path_named(path)
         lines = lines or behind
         try:
@@ -228,16 +204,15 @@ class Workspace(Opened):
             span = source.section_span(text, heading, found)
         warnings = tuple(f"line {remark.line}: {remark.text}" for remark in remarks)
 
-        def compose(room: int) -> Counted:
-            shown = source.show(ended, span, room - HEAD_TOKENS - 40)
-            body = shown.body
-            if shown.next_lines:
+        def compose(room: int) -> Answer[source.NotePart]:
+            shown = source.show(found, ended, span, room - 40)
+            body, calls = shown.body, [shown.next_call] if shown.next_call else []
+            if calls:  # not escaped: a path is printed as it is, everywhere
                 body = f'next: open_source_file(path="{found}", lines="{shown.next_lines}")\n{body}'
-            return self._put(
-                Draft(f"open · {found} lines {shown.lines}", body, warnings), budget, lowered, room
-            )
+            subject = f"open · {found} lines {shown.lines}"
+            return Answer(subject, body, shown, warnings, (shown.source,), next_calls=tuple(calls))
 
-        return self._fitted(compose, budget, limits)
+        return fitted_answer(self, compose, allowance)
 
     @healing
     def full(
@@ -251,34 +226,29 @@ class Workspace(Opened):
         budget: int | None = None,
         cursor: str | None = None,
         limits: Limits | None = None,
-    ) -> str:
+    ) -> "Answer[Page]":
         """Verbatim notes in date order, in pages. Raises BranchNotFound, ArgumentError."""
-        from workingset_mcp.answers.full import pages as history  # only here: 10 ms of a start
-        from workingset_mcp.answers.full.record import Window, record_of
+        from workingset_mcp.answers.full.pages import UNDATED, compose_page
+        from workingset_mcp.answers.full.record import FullRequest, record_of  # 10 ms of a start
 
-        limits = limits or self.limits()
-        budget, lowered = checked_budget(
-            budget, self.settings.full_budget, LEAST_BUDGET, limits.most_tokens
-        )
+        allowance = self._allowance(budget, self.settings.full_budget, LEAST_BUDGET, limits)
         at = day_argument("as_of", as_of)
-        undated = (since or "").strip().lower() == history.UNDATED
+        undated = (since or "").strip().lower() == UNDATED
         name = (
-            self.branch_named(branch, gone_is_fine=bool(at)) if branch and branch.strip() else None
+            self.branch_named(branch, may_be_gone=bool(at)) if branch and branch.strip() else None
         )
-        window = Window(
-            name,
-            (query or "").strip(),
-            history.UNDATED if undated else day_argument("since", since),
-            day_argument("until", until),
-            at,
+        scope = Scope.of(
+            name, "" if undated else day_argument("since", since), day_argument("until", until)
         )
-        most_bytes = limits.max_bytes and limits.max_bytes - len(lowered.encode())
+        request = FullRequest(replace(scope, undated=undated), (query or "").strip(), at)
 
-        def draft(snapshot: Snapshot, room: int) -> Draft:
-            record = record_of(snapshot, self.index, self.vault, window)
-            return history.record_draft(record, cursor, self.settings.heavy_limit, room, most_bytes)
+        def compose(snapshot: View, room: int) -> "Answer[Page]":
+            record = record_of(snapshot, self.index, self.vault, request)
+            return compose_page(
+                record, cursor, self.settings.heavy_limit, room, allowance.max_bytes
+            )
 
-        return self._answer(name, draft, budget, limits, lowered)
+        return checked_answer(self, name, compose, allowance)
 
     @healing
     def items(
@@ -294,30 +264,58 @@ class Workspace(Opened):
         group_by: str | None = None,
         budget: int | None = None,
         limits: Limits | None = None,
-    ) -> str:
+    ) -> Answer[listing.Listing]:
         """Exact counts and lists over all notes. Raises BranchNotFound, ArgumentError."""
-        limits = limits or self.limits()
-        budget, lowered = checked_budget(
-            budget, self.settings.items_budget, LEAST_BUDGET, limits.most_tokens
-        )
+        allowance = self._allowance(budget, self.settings.items_budget, LEAST_BUDGET, limits)
+        name = self.branch_named(branch) if branch and branch.strip() else None
         asked = listing.checked(
-            listing.Asked(
+            listing.ListRequest(
                 kind,
-                self.branch_named(branch) if branch and branch.strip() else None,
+                Scope.of(name, day_argument("since", since), day_argument("until", until)),
                 owner or "",
                 text or "",
-                day_argument("since", since),
-                day_argument("until", until),
                 day_argument("due_before", due_before),
                 group_by,
             )
         )
 
-        def draft(snapshot: Snapshot, room: int) -> Draft:
-            left_out = self.left_out(asked.branch) if asked.kind == "remark" else ()
-            return listing.list_draft(snapshot, asked, left_out, self.vault.branch_of, room)
+        def compose(snapshot: View, room: int) -> Answer[listing.Listing]:
+            left_out = self.left_out(name) if asked.kind == "remark" else ()
+            return listing.compose_list(snapshot, asked, left_out, self.vault.branch_of, room)
 
-        return self._answer(asked.branch, draft, budget, limits, lowered)
+        return checked_answer(self, name, compose, allowance)
+
+    def limits(self) -> Limits:
+        """Limits from the settings, for a caller that has none of its own."""
+        return Limits(max_bytes=self.settings.max_answer_bytes)
+
+    def _allowance(
+        self, budget: int | None, usual: int, least: int, limits: Limits | None
+    ) -> Allowance:
+        return Allowance.of(budget, usual, least, limits or self.limits())
+
+    def _path_named(self, given: str) -> tuple[str, str | None]:
+        try:
+            return self.vault.checked_path(given)
+        except NoteNotFound:
+            raise self._gone(given.strip()) from None
+
+    def _gone(self, path: str) -> NoteNotFound:
+        near = near_names(path, self.known_paths(), _LEAST_PATH_SCORE)
+        hint = f"Near: {', '.join(near)}." if near else "search_notes finds notes by their words."
+        return NoteNotFound(f"There is no note {path[:200]!r}.", hint)
 
 
-__all__ = ["Workspace", "brief_text", "day_argument"]
+def day_argument(name: str, value: str | None) -> str:
+    """ISO date (or month, or year) that a caller wrote in any form. Raises ArgumentError."""
+    if value is None or not value.strip():
+        return ""
+    text = value.strip()
+    if len(text) == 4 and text.isdecimal():
+        return text
+    dates = [date.value for date in find_dates(text[:200]) if date.value]
+    if not dates:
+        raise ArgumentError(
+            f"{name}={text[:40]!r} is no date.", "Write it as 2026-06-16, 2026-06 or 2026."
+        )
+    return dates[0]

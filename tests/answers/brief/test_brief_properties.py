@@ -18,7 +18,7 @@ from conftest import exact_tokens
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
-from answers.brief.test_brief_kinds import (
+from answers.brief.reading import (
     FACTS,
     ITEMS,
     LABELS,
@@ -34,10 +34,10 @@ from answers.brief.test_brief_kinds import (
     numbers_of,
     read_brief,
 )
-from workingset_mcp.answers.answer import Limits
+from workingset_mcp.answers.answer import Limits, printed
 from workingset_mcp.answers.budget import is_counted_exactly
 from workingset_mcp.settings import Settings
-from workingset_mcp.workspace.facade import Workspace, brief_text
+from workingset_mcp.workspace.facade import Workspace
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -263,7 +263,7 @@ def test_no_brief_is_over_its_budget_in_tokens_or_bytes(
 ) -> None:
     with opened(vault) as workspace:
         for branch in made(vault):
-            text = workspace.brief(branch, budget, Limits(max_bytes=max_bytes))
+            text = printed(workspace.brief(branch, budget, Limits(max_bytes=max_bytes)))
             assert exact_tokens(text) <= budget
             assert max_bytes is None or len(text.encode()) <= max_bytes
             told = re.match(r"\[workingset\] .* · ([\d,]+)/([\d,]+) tokens · ", text)
@@ -281,7 +281,7 @@ def test_no_brief_is_over_its_budget_in_tokens_or_bytes(
 def test_every_line_stands_in_the_file_at_the_line_it_names(vault: Notes, budget: int) -> None:
     with opened(vault) as workspace:
         for branch in made(vault):
-            shown = read_brief(workspace.brief(branch, budget))
+            shown = read_brief(printed(workspace.brief(branch, budget)))
             check_marks(shown, vault)
             check_quotes(shown, vault)
 
@@ -333,8 +333,8 @@ def check_quotes(shown: Reading, vault: Notes) -> None:
 def test_stated_counts_are_those_of_the_lines_shown_and_left_out(vault: Notes, budget: int) -> None:
     with opened(vault) as workspace:
         for branch in made(vault):
-            shown = read_brief(workspace.brief(branch, budget))
-            full = read_brief(workspace.brief(branch, 20_000))
+            shown = read_brief(printed(workspace.brief(branch, budget)))
+            full = read_brief(printed(workspace.brief(branch, 20_000)))
             counts = {title: len(shown.section(title).marked) for title in TITLES}
             counts[ITEMS] = len(shown.items)
             for title in (ITEMS, LABELS, FACTS, TOPICS, RECENT):
@@ -375,7 +375,7 @@ def test_no_brief_leaves_a_code_fence_open(vault: Notes, budget: int) -> None:
     kept = {path: text for path, text in vault.items() if not path.endswith("override.md")}
     with opened(kept) as workspace:
         for branch in made(kept):
-            text = brief_text(workspace.brief(branch, budget))
+            text = workspace.brief(branch, budget).body
             assert fence_left_open(text.split("\n")) == "", text
 
 
@@ -389,9 +389,9 @@ def test_the_order_of_writing_and_file_times_change_no_byte(
     times = [draw.randrange(0, 2_200_000_000) for _ in range(7)]
     with opened(vault) as first, opened({p: vault[p] for p in paths}, times) as second:
         for branch in made(vault):
-            answer = first.brief(branch, budget)
-            assert answer == second.brief(branch, budget)
-            assert answer == first.brief(branch, budget)
+            answer = printed(first.brief(branch, budget))
+            assert answer == printed(second.brief(branch, budget))
+            assert answer == printed(first.brief(branch, budget))
 
 
 @examples(35)
@@ -402,7 +402,7 @@ def test_notes_of_another_branch_change_no_byte(vault: Notes, more: Notes, budge
     added.pop("override.md", None)
     with opened(vault) as alone, opened({**added, **vault}) as beside:
         for branch in made(vault):
-            assert alone.brief(branch, budget) == beside.brief(branch, budget)
+            assert printed(alone.brief(branch, budget)) == printed(beside.brief(branch, budget))
 
 
 @given(st.lists(st.integers(1, 400), min_size=1, unique=True).map(sorted))

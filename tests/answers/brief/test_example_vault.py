@@ -12,7 +12,8 @@ import pytest
 import yaml
 from inline_snapshot import external_file
 
-from answers.brief.test_brief_kinds import STATUS, read_brief
+from answers.brief.reading import STATUS, read_brief
+from workingset_mcp.answers.answer import printed
 from workingset_mcp.answers.budget import count_tokens
 from workingset_mcp.settings import load_settings
 from workingset_mcp.workspace.facade import Workspace
@@ -74,7 +75,7 @@ def test_every_question_says_where_its_answer_stands() -> None:
 def test_the_brief_holds_what_a_session_must_know(
     example: Workspace, question: Question, budget: int
 ) -> None:
-    text = example.brief(question.branch, budget)
+    text = printed(example.brief(question.branch, budget))
     assert count_tokens(text) <= budget
     assert [fact for fact in question.facts if fact not in text] == []
 
@@ -82,10 +83,10 @@ def test_the_brief_holds_what_a_session_must_know(
 @each("search")
 def test_a_search_finds_what_the_brief_leaves_out(example: Workspace, question: Question) -> None:
     for budget in BUDGETS:
-        brief = example.brief(question.branch, budget)
+        brief = printed(example.brief(question.branch, budget))
         assert [fact for fact in question.facts if fact in brief] == []
     for scope in (question.branch, None):
-        found = example.search(question.question, branch=scope)
+        found = printed(example.search(question.question, branch=scope))
         assert [fact for fact in question.facts if fact not in found] == []
         assert question.relpath in found
 
@@ -93,9 +94,9 @@ def test_a_search_finds_what_the_brief_leaves_out(example: Workspace, question: 
 @each("source")
 def test_a_source_holds_what_the_brief_leaves_out(example: Workspace, question: Question) -> None:
     for budget in BUDGETS:
-        brief = example.brief(question.branch, budget)
+        brief = printed(example.brief(question.branch, budget))
         assert [fact for fact in question.facts if fact in brief] == []
-    opened = example.open(question.relpath)
+    opened = printed(example.open(question.relpath))
     assert [fact for fact in question.facts if fact not in opened] == []
 
 
@@ -103,7 +104,7 @@ def test_a_source_holds_what_the_brief_leaves_out(example: Workspace, question: 
 def test_a_number_that_misleads_alone_stands_beside_the_word_that_explains_it(
     example: Workspace, budget: int
 ) -> None:
-    text = example.brief("cust/acme", budget)
+    text = printed(example.brief("cust/acme", budget))
     lines = [line for line in text.split("\n") if "10-20 core engineers" in line]
     assert lines
     assert [line for line in lines if "workshop" not in line.lower()] == []
@@ -111,7 +112,7 @@ def test_a_number_that_misleads_alone_stands_beside_the_word_that_explains_it(
 
 def test_the_latest_status_is_the_corrected_one(example: Workspace) -> None:
     for budget in BUDGETS:
-        shown = read_brief(example.brief("cust/acme", budget))
+        shown = read_brief(printed(example.brief("cust/acme", budget)))
         (quote,) = shown.section(STATUS).quotes
         assert quote.lines[0] == "## STATUS (2026-06-16)"
         assert shown.fields["as_of"] == "2026-06-16"
@@ -119,7 +120,7 @@ def test_the_latest_status_is_the_corrected_one(example: Workspace) -> None:
 
 def test_a_brief_shows_no_other_customer(example: Workspace) -> None:
     for branch in ("cust/acme", "cust/acme-labs", "projects/billing-migration", "wiki", "log", "."):
-        shown = read_brief(example.brief(branch))
+        shown = read_brief(printed(example.brief(branch)))
         marked = [
             source.partition(" · ")[0].rpartition(":")[0] or source
             for section in shown.sections.values()
@@ -134,12 +135,12 @@ def test_a_brief_shows_no_other_customer(example: Workspace) -> None:
 
 
 def test_the_brief_of_acme_at_2_000_tokens(example: Workspace) -> None:
-    assert example.brief("cust/acme", 2_000) == external_file(
+    assert printed(example.brief("cust/acme", 2_000)) == external_file(
         "golden/cust-acme-2000.md", format=".txt"
     )
 
 
 def test_the_brief_of_the_billing_migration(example: Workspace) -> None:
-    assert example.brief("projects/billing-migration") == external_file(
+    assert printed(example.brief("projects/billing-migration")) == external_file(
         "golden/billing-migration.md", format=".txt"
     )

@@ -7,13 +7,18 @@ touches a marker file; each trap is sprung once by an ordinary git command, to s
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+import tempfile
+import tracemalloc
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import OpenVault, write_vault
+from hypothesis import example, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
 
 from answers.full.test_full_context import (
     GoneError,
@@ -23,8 +28,13 @@ from answers.full.test_full_context import (
     read_page,
     stretches,
 )
+from workingset_mcp.answers.answer import printed
+from workingset_mcp.answers.full.committed import committed_notes
 from workingset_mcp.caller import asking
 from workingset_mcp.errors import ArgumentError, BranchNotFound
+from workingset_mcp.settings import Settings
+from workingset_mcp.vault.folder import Vault
+from workingset_mcp.vault.git import Blobs, files_at
 from workingset_mcp.workspace.facade import Workspace
 
 pytestmark = [
@@ -216,33 +226,33 @@ def test_a_renamed_branch_can_be_asked_under_its_old_name(
     assert list(joined(then)) == [f"{old}/index.md"]
     assert text in then[0].text
     assert list(joined(pages_of(workspace, 5_000, branch=new, as_of=after))) == [f"{new}/index.md"]
-    assert read_page(workspace.full(new, as_of=before)).blocks == ()
-    assert read_page(workspace.full("cust/old-harbour", as_of="2026-05-31")).blocks == ()
+    assert read_page(printed(workspace.full(new, as_of=before))).blocks == ()
+    assert read_page(printed(workspace.full("cust/old-harbour", as_of="2026-05-31"))).blocks == ()
 
 
 def test_an_old_name_is_no_branch_without_a_day(workspace: Workspace) -> None:
     with pytest.raises(BranchNotFound):
-        workspace.full("cust/old-harbour")
+        printed(workspace.full("cust/old-harbour"))
     with pytest.raises(BranchNotFound):
-        workspace.full("workshop")
+        printed(workspace.full("workshop"))
 
 
 def test_a_name_that_never_was_a_branch_shows_nothing(workspace: Workspace) -> None:
     try:
-        page = read_page(workspace.full("cust/nowhere", as_of="2026-03-31"))
+        page = read_page(printed(workspace.full("cust/nowhere", as_of="2026-03-31")))
     except BranchNotFound:
         return
     assert page.blocks == ()
 
 
 def test_before_the_first_commit_the_dates_in_the_notes_decide(workspace: Workspace) -> None:
-    page = read_page(workspace.full("cust/acme", as_of="2026-02-02"))
+    page = read_page(printed(workspace.full("cust/acme", as_of="2026-02-02")))
     assert page.blocks == ()
     assert page.notices[0].startswith("by the dates in the notes (no commit is that old)")
 
 
 def test_uncommitted_edits_do_not_show(workspace: Workspace, repository: Repository) -> None:
-    before = workspace.full("cust/acme", as_of="2026-06-16")
+    before = printed(workspace.full("cust/acme", as_of="2026-06-16"))
     root = repository.root
     write_vault(
         root,
@@ -251,11 +261,11 @@ def test_uncommitted_edits_do_not_show(workspace: Workspace, repository: Reposit
     )
     git(root, "add", "cust/acme/staged.md")
     (root / "cust/acme/audit.md").unlink()
-    after = workspace.full("cust/acme", as_of="2026-06-16")
+    after = printed(workspace.full("cust/acme", as_of="2026-06-16"))
     assert after == before
     for text in ("Not committed", "Untracked", "Staged"):
         assert text not in after
-        assert text in workspace.full("cust/acme")
+        assert text in printed(workspace.full("cust/acme"))
 
 
 def test_pages_of_a_day_go_on_whatever_is_edited_since(
@@ -269,15 +279,15 @@ def test_pages_of_a_day_go_on_whatever_is_edited_since(
     )
     commit(repository.root, "2026-05-29")
     workspace = open_vault(repository.root)
-    first = read_page(workspace.full("cust/acme", as_of="2026-05-30", budget=600))
+    first = read_page(printed(workspace.full("cust/acme", as_of="2026-05-30", budget=600)))
     assert first.following
-    untouched = workspace.full(**first.following, budget=600)
+    untouched = printed(workspace.full(**first.following, budget=600))
     write_vault(repository.root, "=== cust/acme/2026-05-01.md\nAnother text.\n")
-    assert workspace.full(**first.following, budget=600) == untouched
+    assert printed(workspace.full(**first.following, budget=600)) == untouched
     commit(repository.root, "2026-06-10")
-    assert workspace.full(**first.following, budget=600) == untouched
+    assert printed(workspace.full(**first.following, budget=600)) == untouched
     commit(repository.root, "2026-05-30", text="=== cust/acme/2026-05-02.md\nOf that very day.\n")
-    said = read_page(workspace.full(**first.following, budget=600))
+    said = read_page(printed(workspace.full(**first.following, budget=600)))
     assert said.state == "changed since page 1"
     assert said.blocks == ()
 
@@ -348,6 +358,63 @@ def test_the_ignore_files_of_today_hold_for_a_commit(tmp_path: Path, open_vault:
     assert sorted(shown) == ["cust/acme/deep/draft.md", "cust/acme/index.md"]
 
 
+IN_FOLDERS = ("", "x/", "x/y/", "cust/acme/", "node_modules/", "x/dist/", ".hidden/", "x/.deep/")
+NAMED = (
+    *("a.md", "b.MD", "c.markdown", "d.mdx", "e.txt", "größe.md", ".f.md", "~$g.md", "h.tmp.md"),
+    *("#i#.md", "j (conflicted copy).md", "k.sync-conflict-20260301.md", "l\x85.md"),
+)
+PATTERNS = (
+    "*.md",
+    "!a.md",
+    "x/",
+    "!x/y/",
+    "/b.MD",
+    "y",
+    "**/c*",
+    "cust/*",
+    "!cust/acme/",
+    "größe.*",
+)
+SOME_PATTERNS = st.lists(st.sampled_from(PATTERNS), max_size=3)
+
+
+@given(
+    paths=st.sets(st.builds(str.__add__, st.sampled_from(IN_FOLDERS), st.sampled_from(NAMED))),
+    ignore_files=st.dictionaries(st.sampled_from(IN_FOLDERS), SOME_PATTERNS, max_size=3),
+    ignore=SOME_PATTERNS,
+    respect_gitignore=st.booleans(),
+)
+@example(
+    paths={"x/y/a.md", "x/y/b.MD", "a.md"},
+    ignore_files={"": ["*.md"], "x/y/": ["!a.md"]},
+    ignore=["!b.MD"],
+    respect_gitignore=True,
+)
+@hypothesis_settings(max_examples=12)
+def test_of_a_vault_committed_as_it_is_the_same_files_are_notes(
+    paths: set[str],
+    ignore_files: dict[str, list[str]],
+    ignore: list[str],
+    *,
+    respect_gitignore: bool,
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        root = begun(Path(folder) / "vault")
+        files = dict.fromkeys(paths, "text\n")
+        files |= {f"{at}.gitignore": "\n".join(lines) for at, lines in ignore_files.items()}
+        for path, text in files.items():
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_text(text, encoding="utf-8")
+        git(root, "add", "--all", "--force")
+        git(root, "commit", "--quiet", "--allow-empty", "--message", "all", day="2026-03-01")
+        vault = Vault(root, Settings(ignore=tuple(ignore), respect_gitignore=respect_gitignore))
+        committed = files_at(vault.root, "2026-03-01")
+        assert len(committed.files) == len(files)
+        shown = [file.path for file in committed_notes(vault, committed, None)]
+        assert sorted(shown) == sorted(vault.walk().files)
+        assert sorted(vault.fingerprints(files)) == sorted(shown)
+
+
 def test_work_on_a_side_branch_counts_from_its_merge(tmp_path: Path, open_vault: OpenVault) -> None:
     root = begun(tmp_path / "vault")
     commit(root, "2026-03-01", text="=== cust/acme/index.md\nFirst.\n")
@@ -373,7 +440,7 @@ def test_the_last_minute_of_a_day_belongs_to_it(tmp_path: Path, open_vault: Open
         git(root, "commit", "--quiet", "--message", stamp, day=stamp)
     workspace = open_vault(root)
     for day, seconds in (("2026-03-01", "23:59:59"), ("2026-03-02", "00:00:00")):
-        assert f"T{seconds}" in workspace.full("cust/acme", as_of=day)
+        assert f"T{seconds}" in printed(workspace.full("cust/acme", as_of=day))
 
 
 def test_a_query_narrows_what_stood_then(tmp_path: Path, open_vault: OpenVault) -> None:
@@ -384,7 +451,7 @@ def test_a_query_narrows_what_stood_then(tmp_path: Path, open_vault: OpenVault) 
         "2026-03-01",
         text="=== cust/acme/a.md\nThe kiln is cold.\n=== cust/acme/b.md\nThe crane is old.\n",
     )
-    page = read_page(open_vault(root).full("cust/acme", query="kiln", as_of="2026-03-01"))
+    page = read_page(printed(open_vault(root).full("cust/acme", query="kiln", as_of="2026-03-01")))
     assert [block.path for block in page.blocks] == ["cust/acme/a.md"]
 
 
@@ -420,9 +487,9 @@ def test_a_query_finds_of_a_commit_what_it_finds_of_the_same_files(
     root = begun(tmp_path / "vault")
     commit(root, "2026-03-01", text=FOUND_NOW_AND_THEN)
     workspace = open_vault(root)
-    then = read_page(workspace.full("acme", query=query, as_of="2026-03-01")).blocks
+    then = read_page(printed(workspace.full("acme", query=query, as_of="2026-03-01"))).blocks
     assert then
-    assert then == read_page(workspace.full("acme", query=query)).blocks
+    assert then == read_page(printed(workspace.full("acme", query=query))).blocks
 
 
 LOG = (
@@ -457,7 +524,7 @@ def test_every_filter_narrows_what_stood_then(
     if committed:
         commit(begun(root), "2026-03-01")
         write_vault(root, "=== cust/acme/log.md\nWritten anew.\n")
-    page = read_page(open_vault(root).full("cust/acme", as_of="2026-03-01", **asked))
+    page = read_page(printed(open_vault(root).full("cust/acme", as_of="2026-03-01", **asked)))
     assert page.notices[0].startswith("as committed" if committed else "by the dates")
     assert [block.first for block in page.blocks] == lines
 
@@ -468,22 +535,22 @@ def test_a_name_that_no_folder_here_could_have_is_refused(
 ) -> None:
     write_vault(tmp_path / "outside", "=== 2026-01-01.md\nA secret.\n")
     with pytest.raises(BranchNotFound):
-        workspace.full(name, as_of="2026-03-31")
+        printed(workspace.full(name, as_of="2026-03-31"))
 
 
 @pytest.mark.parametrize("day", ["soon", "2026-02-31", "--all", "$(touch x)", "2026"])
 def test_a_day_is_a_date_or_refused(workspace: Workspace, day: str) -> None:
     if day == "2026":
-        assert read_page(workspace.full("cust/acme", as_of=day)).blocks
+        assert read_page(printed(workspace.full("cust/acme", as_of=day))).blocks
     else:
         with pytest.raises(ArgumentError, match="is no date"):
-            workspace.full("cust/acme", as_of=day)
+            printed(workspace.full("cust/acme", as_of=day))
 
 
 def test_variables_of_git_in_the_environment_change_nothing(
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    expected = workspace.full("cust/acme", as_of="2026-03-31")
+    expected = printed(workspace.full("cust/acme", as_of="2026-03-31"))
     other = begun(tmp_path / "other")
     commit(other, "2026-03-01", text="=== cust/acme/index.md\nAnother repository.\n")
     monkeypatch.setenv("GIT_DIR", str(other / ".git"))
@@ -493,14 +560,14 @@ def test_variables_of_git_in_the_environment_change_nothing(
     monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
     monkeypatch.setenv("GIT_CONFIG_KEY_0", "core.worktree")
     monkeypatch.setenv("GIT_CONFIG_VALUE_0", str(other))
-    assert workspace.full("cust/acme", as_of="2026-03-31") == expected
+    assert printed(workspace.full("cust/acme", as_of="2026-03-31")) == expected
     assert not (tmp_path / "trace").exists()
 
 
 @pytest.mark.parametrize("times", [0, 1, 4])
 def test_reading_a_commit_for_a_caller_who_is_gone_stops(workspace: Workspace, times: int) -> None:
     with pytest.raises(GoneError), asking(gone_after(times)):
-        workspace.full(as_of="2026-03-24")
+        printed(workspace.full(as_of="2026-03-24"))
     assert joined(pages_of(workspace, 5_000, as_of="2026-03-24"))["cust/acme/index.md"]
 
 
@@ -513,7 +580,7 @@ def test_asking_leaves_the_repository_as_it_is(
 
     before = state()
     for day, _ in ASKED.values():
-        workspace.full("cust/acme", as_of=day)
+        printed(workspace.full("cust/acme", as_of=day))
     assert state() == before
 
 
@@ -623,7 +690,7 @@ def test_without_git_the_dates_in_the_notes_decide(
         begun(workspace.vault.root)
         commit(workspace.vault.root, "2026-01-01")
         monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
-    page = read_page(workspace.full("cust/acme", as_of=day))
+    page = read_page(printed(workspace.full("cust/acme", as_of=day)))
     end = "2026-04-30" if day == "2026-04" else day
     reason = "the vault is not in a git work tree" if there else "git is not installed"
     assert page.notices[0] == (
@@ -641,7 +708,7 @@ def test_without_git_a_diary_shows_its_days_up_to_the_day(open_vault: OpenVault,
     days = ("2026-01-10", "2026-02-10", "2026-03-10")
     parts = [f"{head.format(day)}\n\nWritten on {day}.\n\n" for day in days]
     workspace = open_vault("=== cust/acme/diary.md\n" + "".join(parts))
-    page = read_page(workspace.full("cust/acme", as_of="2026-02-28"))
+    page = read_page(printed(workspace.full("cust/acme", as_of="2026-02-28")))
     assert page.text == "".join(parts[:2])
 
 
@@ -649,14 +716,14 @@ def test_without_git_a_query_shows_no_later_day_of_a_section(open_vault: OpenVau
     days = ("2026-01-10", "2026-02-10", "2026-03-10")
     text = "".join(f"**{day}**\n\nThe kiln on {day}.\n\n" for day in days)
     workspace = open_vault(f"=== cust/acme/diary.md\n{text}")
-    page = read_page(workspace.full("cust/acme", query="kiln", as_of="2026-02-28"))
+    page = read_page(printed(workspace.full("cust/acme", query="kiln", as_of="2026-02-28")))
     assert page.text == text[: text.index("**2026-03-10")]
 
 
 def test_without_git_a_status_of_a_month_counts_when_it_is_over(open_vault: OpenVault) -> None:
     workspace = open_vault("=== cust/acme/index.md\n# Acme\n\n## Status (April 2026)\n\nCold.\n")
-    before = read_page(workspace.full("cust/acme", as_of="2026-04-10"))
-    after = read_page(workspace.full("cust/acme", as_of="2026-04-30"))
+    before = read_page(printed(workspace.full("cust/acme", as_of="2026-04-10")))
+    after = read_page(printed(workspace.full("cust/acme", as_of="2026-04-30")))
     assert not any(line.startswith("newest") for line in before.notices)
     assert before.text == ""
     assert after.text.endswith("## Status (April 2026)\n\nCold.\n")
@@ -672,14 +739,14 @@ def test_without_git_a_status_inside_a_day_of_a_diary_stands_there_once(
         "## 2026-06-01\n\nSun.\n"
     )
     workspace = open_vault(f"=== cust/acme/diary.md\n{text}")
-    page = read_page(workspace.full("cust/acme", as_of="2026-03-31"))
+    page = read_page(printed(workspace.full("cust/acme", as_of="2026-03-31")))
     assert page.text == text[text.index("## 2026-01") : text.index("## 2026-06")]
 
 
 def test_a_work_tree_without_a_commit_says_so(open_vault: OpenVault) -> None:
     workspace = open_vault(PLAIN)
     begun(workspace.vault.root)
-    page = read_page(workspace.full("cust/acme", as_of="2026-02-28"))
+    page = read_page(printed(workspace.full("cust/acme", as_of="2026-02-28")))
     assert "no commit is that old" in page.notices[0]
     assert CALL_OF_FEBRUARY in stretches([page])
 
@@ -689,7 +756,7 @@ def test_a_branch_that_was_not_committed_then_goes_by_its_dates(
 ) -> None:
     write_vault(repository.root, "=== cust/fresh/2026-03-01-call.md\nNever committed.\n")
     workspace = open_vault(repository.root)
-    page = read_page(workspace.full("cust/fresh", as_of="2026-03-31"))
+    page = read_page(printed(workspace.full("cust/fresh", as_of="2026-03-31")))
     assert "no note of this branch was committed then" in page.notices[0]
     assert page.text == "Never committed.\n"
 
@@ -702,7 +769,7 @@ def test_a_shallow_clone_says_what_it_cannot_know(
 ) -> None:
     git(tmp_path, "clone", "--quiet", "--depth=3", f"file://{template.root}", "clone")
     workspace = open_vault(tmp_path / "clone")
-    page = read_page(workspace.full("cust/acme", as_of="2026-03-31"))
+    page = read_page(printed(workspace.full("cust/acme", as_of="2026-03-31")))
     assert "(the clone is too shallow for that day)" in page.notices[0]
     known = joined(pages_of(workspace, 5_000, branch="cust/acme", as_of="2026-05-20"))
     assert known["cust/acme/index.md"] == status_text(10)
@@ -723,13 +790,13 @@ def test_a_partial_clone_shows_what_it_holds_and_counts_the_rest(
     workspace = open_vault(partial_clone(template, tmp_path))
     now = joined(pages_of(workspace, 5_000, branch="cust/acme", as_of="2026-06-01"))
     assert now["cust/acme/index.md"] == status_text(11)
-    page = read_page(workspace.full("cust/acme", as_of="2026-05-01"))
+    page = read_page(printed(workspace.full("cust/acme", as_of="2026-05-01")))
     assert page.notices[0] == f"as committed on 2026-04-21 ({template.commits[8][:10]})"
     assert "1 note not in this partial clone: left out" in page.notices
     assert [block.path for block in page.blocks] == ["cust/acme/audit.md"]
     git(workspace.vault.root, "checkout", "--quiet", template.commits[8])  # brings what is missing
     git(workspace.vault.root, "checkout", "--quiet", "main")
-    page = read_page(workspace.full("cust/acme", as_of="2026-05-01"))
+    page = read_page(printed(workspace.full("cust/acme", as_of="2026-05-01")))
     assert [block.path for block in page.blocks] == ["cust/acme/audit.md", "cust/acme/index.md"]
 
 
@@ -740,7 +807,7 @@ def test_a_clone_without_trees_goes_by_the_dates(
     git(source, "config", "uploadpack.allowFilter", "true")
     git(tmp_path, "clone", "--quiet", "--filter=tree:0", f"file://{source}", "vault")
     workspace = open_vault(tmp_path / "vault")
-    page = read_page(workspace.full("cust/acme", as_of="2026-05-01"))
+    page = read_page(printed(workspace.full("cust/acme", as_of="2026-05-01")))
     assert "(the clone does not hold the files of that day)" in page.notices[0]
 
 
@@ -889,11 +956,11 @@ def test_a_hostile_repository_runs_nothing(
         vault = Path(shutil.copytree(template.root, tmp_path / "vault"))
     marker = set_trap(vault, tmp_path, trap)
     workspace = open_vault(vault)
-    answers = [workspace.full("cust/acme", as_of=day) for day, _ in ASKED.values()]
-    workspace.full(as_of="2026-03-31")
-    workspace.full("cust/old-harbour", as_of="2026-03-24")
-    workspace.brief("cust/acme")
-    workspace.search("migration", branch="cust/acme")
+    answers = [printed(workspace.full("cust/acme", as_of=day)) for day, _ in ASKED.values()]
+    printed(workspace.full(as_of="2026-03-31"))
+    printed(workspace.full("cust/old-harbour", as_of="2026-03-24"))
+    printed(workspace.brief("cust/acme"))
+    printed(workspace.search("migration", branch="cust/acme"))
     assert not marker.exists()
     for answer, (_, number) in zip(answers, ASKED.values(), strict=True):
         page = read_page(answer)
@@ -919,7 +986,7 @@ def test_all_traps_together_run_nothing(
     marker = set_trap(vault, tmp_path, Trap(together, "*.md diff=trap filter=trap\n"))
     workspace = open_vault(vault)
     for day, _ in ASKED.values():
-        workspace.full("cust/acme", as_of=day)
+        printed(workspace.full("cust/acme", as_of=day))
     assert not marker.exists()
 
 
@@ -947,7 +1014,7 @@ def test_each_bar_stands_before_every_git_command(
     )
     script.chmod(0o755)
     monkeypatch.setenv("PATH", f"{script.parent}{os.pathsep}{os.environ['PATH']}")
-    assert "as committed on" in workspace.full(as_of="2026-03-24")
+    assert "as committed on" in printed(workspace.full(as_of="2026-03-24"))
     runs = [set(file.read_text(encoding="utf-8").splitlines()) for file in heard.iterdir()]
     assert len(runs) >= 4
     assert all(run >= BARS for run in runs)
@@ -964,6 +1031,124 @@ def test_a_work_tree_that_points_elsewhere_shows_nothing_of_it(
     git(elsewhere, "config", "core.worktree", str(tmp_path / "nowhere"))
     shutil.copytree(elsewhere / ".git", repository.root / ".git", dirs_exist_ok=True)
     workspace = open_vault(repository.root)
-    text = workspace.full("cust/acme", as_of="2026-06-16")
+    text = printed(workspace.full("cust/acme", as_of="2026-06-16"))
     assert "by the dates in the notes" in text
     assert "secret" not in text
+
+
+HIDDEN = "The code word is hunter walrus."
+
+
+@pytest.fixture
+def private(tmp_path: Path) -> Path:
+    """Somebody's repository, which no vault but their own may show."""
+    folder = begun(tmp_path / "private")
+    commit(folder, "2026-02-01", text=f"=== cust/acme/secret.md\n# Secret\n\n{HIDDEN}\n")
+    return folder
+
+
+def points_by_a_file(vault: Path, private: Path) -> None:
+    (vault / ".git").write_text(f"gitdir: {private}/.git\n", encoding="utf-8")
+
+
+def points_by_a_link(vault: Path, private: Path) -> None:
+    (vault / ".git").symlink_to(private / ".git")
+
+
+def takes_the_common_folder(vault: Path, private: Path) -> None:
+    begun(vault)
+    (vault / ".git" / "commondir").write_text(f"{private}/.git\n", encoding="utf-8")
+
+
+def borrows_objects(vault: Path, private: Path) -> None:
+    name = git(private, "rev-parse", "HEAD").strip()
+    begun(vault)
+    alternates = vault / ".git" / "objects" / "info" / "alternates"
+    alternates.parent.mkdir(exist_ok=True)
+    alternates.write_text(f"{private}/.git/objects\n", encoding="utf-8")
+    git(vault, "update-ref", "HEAD", name)
+
+
+def links_objects(vault: Path, private: Path) -> None:
+    name = git(private, "rev-parse", "HEAD").strip()
+    begun(vault)
+    shutil.rmtree(vault / ".git" / "objects")
+    (vault / ".git" / "objects").symlink_to(private / ".git" / "objects")
+    git(vault, "update-ref", "HEAD", name)
+
+
+def links_folders_of_objects(vault: Path, private: Path) -> None:
+    name = git(private, "rev-parse", "HEAD").strip()
+    begun(vault)
+    for folder in (private / ".git" / "objects").iterdir():
+        if len(folder.name) == 2:
+            (vault / ".git" / "objects" / folder.name).symlink_to(folder)
+    git(vault, "update-ref", "HEAD", name)
+
+
+def pretends_to_be_a_linked_work_tree(vault: Path, private: Path) -> None:
+    own = vault / "own"
+    own.mkdir()
+    (own / "HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
+    (own / "commondir").write_text(f"{private}/.git\n", encoding="utf-8")
+    (own / "gitdir").write_text(f"{vault}/.git\n", encoding="utf-8")
+    (vault / ".git").write_text("gitdir: own\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "lead",
+    [
+        points_by_a_file, points_by_a_link, takes_the_common_folder, borrows_objects, links_objects,
+        links_folders_of_objects, pretends_to_be_a_linked_work_tree,
+    ],
+)  # fmt: skip
+def test_a_vault_shows_nothing_of_a_repository_that_is_not_its_own(
+    tmp_path: Path, private: Path, open_vault: OpenVault, lead: Callable[[Path, Path], None]
+) -> None:
+    vault = write_vault(tmp_path / "vault", "=== cust/acme/now.md\n# Now\n\nText.\n")
+    lead(vault, private)
+    assert "secret" in git(vault, "ls-tree", "-r", "--name-only", "HEAD", check=False)
+    page = printed(open_vault(vault).full(as_of="2026-05-31"))
+    assert HIDDEN not in page
+    assert "secret.md" not in page
+    assert "does not belong to this folder" in page
+
+
+def test_a_setting_of_a_work_tree_elsewhere_shows_nothing_of_it(
+    tmp_path: Path, private: Path, open_vault: OpenVault
+) -> None:
+    vault = write_vault(tmp_path / "vault", "=== cust/acme/now.md\n# Now\n\nText.\n")
+    points_by_a_file(vault, private)
+    git(private, "config", "core.worktree", str(private))
+    assert HIDDEN not in printed(open_vault(vault).full(as_of="2026-05-31"))
+
+
+def test_a_linked_work_tree_and_a_submodule_show_their_own_commits(
+    tmp_path: Path, private: Path, open_vault: OpenVault
+) -> None:
+    linked = tmp_path / "linked"
+    git(private, "worktree", "add", "--quiet", "--detach", str(linked))
+    assert HIDDEN in printed(open_vault(linked).full(as_of="2026-05-31"))
+    above = begun(tmp_path / "above")
+    allowed = ("-c", "protocol.file.allow=always")
+    git(above, *allowed, "submodule", "--quiet", "add", str(private), "notes")
+    assert (above / "notes" / ".git").is_file()
+    assert HIDDEN in printed(open_vault(above / "notes").full(as_of="2026-05-31"))
+
+
+def test_large_notes_of_a_commit_are_read_one_by_one(tmp_path: Path) -> None:
+    vault = begun(tmp_path / "vault")
+    (vault / "n").mkdir()
+    for at in range(20):
+        (vault / "n" / f"{at}.md").write_bytes(b"a" * 9_000_000 + b"%d\n" % at)
+    commit(vault, "2026-02-01")
+    listed = files_at(vault, "2026-05-31")
+    blobs = Blobs(vault, listed.name, 9_000_002)  # the half of them with two digits is too large
+    tracemalloc.start()
+    try:
+        sizes = [len(raw or b"") for raw in blobs.each([file.blob for file in listed.files])]
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert (sizes.count(9_000_002), sizes.count(0), blobs.too_large) == (10, 10, 10)
+    assert most < 60_000_000

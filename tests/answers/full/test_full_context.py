@@ -24,7 +24,7 @@ from conftest import OpenVault, exact_tokens
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
-from workingset_mcp.answers.answer import Limits
+from workingset_mcp.answers.answer import Limits, printed
 from workingset_mcp.caller import asking
 from workingset_mcp.cli.demo import example_vault
 from workingset_mcp.errors import ArgumentError
@@ -176,7 +176,7 @@ def pages_of(
     following: dict[str, Any] | None = arguments
     while following is not None:
         budget = next(budgets)
-        text = workspace.full(**following, budget=budget, limits=limits)
+        text = printed(workspace.full(**following, budget=budget, limits=limits))
         text.encode("utf-8")  # no lone surrogate reaches the wire
         assert exact_tokens(text) <= budget
         assert max_bytes is None or len(text.encode("utf-8")) <= max_bytes
@@ -526,10 +526,10 @@ def test_an_edit_inside_the_result_is_said_and_nothing_is_shown(
     edit: Any, asked: dict[str, Any]
 ) -> None:
     with open_notes({path: text.encode() for path, text in EDITED.items()}) as workspace:
-        first = read_page(workspace.full(**asked, budget=700))
+        first = read_page(printed(workspace.full(**asked, budget=700)))
         assert first.following
         edit(workspace.vault.root)
-        text = workspace.full(**first.following, budget=700)
+        text = printed(workspace.full(**first.following, budget=700))
         assert exact_tokens(text) <= 700
         said = read_page(text)
         assert said.state == "changed since page 1"
@@ -547,38 +547,38 @@ def test_an_edit_inside_the_result_is_said_and_nothing_is_shown(
 @pytest.mark.parametrize("asked", [{"branch": "cust/acme"}, {"branch": "acme", "query": "line"}])
 def test_an_edit_elsewhere_does_not_matter(edit: Any, asked: dict[str, Any]) -> None:
     with open_notes({path: text.encode() for path, text in EDITED.items()}) as workspace:
-        first = read_page(workspace.full(**asked, budget=700))
+        first = read_page(printed(workspace.full(**asked, budget=700)))
         assert first.following
-        untouched = workspace.full(**first.following, budget=700)
+        untouched = printed(workspace.full(**first.following, budget=700))
         edit(workspace.vault.root)
-        assert workspace.full(**first.following, budget=700) == untouched
+        assert printed(workspace.full(**first.following, budget=700)) == untouched
 
 
 def test_an_edit_of_a_note_that_a_query_does_not_show_does_not_matter() -> None:
     with open_notes({path: text.encode() for path, text in EDITED.items()}) as workspace:
-        first = read_page(workspace.full("acme", query="kiln", budget=500))
+        first = read_page(printed(workspace.full("acme", query="kiln", budget=500)))
         assert first.following
-        untouched = workspace.full(**first.following, budget=500)
+        untouched = printed(workspace.full(**first.following, budget=500))
         append(workspace.vault.root / "cust/acme/2026-03-05-c.md")
-        assert workspace.full(**first.following, budget=500) == untouched
+        assert printed(workspace.full(**first.following, budget=500)) == untouched
 
 
 def test_an_edit_that_is_taken_back_does_not_matter() -> None:
     with open_notes({path: text.encode() for path, text in EDITED.items()}) as workspace:
-        first = read_page(workspace.full("acme", budget=700))
+        first = read_page(printed(workspace.full("acme", budget=700)))
         assert first.following
-        untouched = workspace.full(**first.following, budget=700)
+        untouched = printed(workspace.full(**first.following, budget=700))
         file = workspace.vault.root / "cust/acme/2026-02-05-b.md"
         raw = file.read_bytes()
         append(file)
-        assert read_page(workspace.full(**first.following, budget=700)).state
+        assert read_page(printed(workspace.full(**first.following, budget=700))).state
         file.write_bytes(raw)
-        assert workspace.full(**first.following, budget=700) == untouched
+        assert printed(workspace.full(**first.following, budget=700)) == untouched
 
 
 def test_a_cursor_of_another_call_shows_nothing() -> None:
     with open_notes({path: text.encode() for path, text in EDITED.items()}) as workspace:
-        first = read_page(workspace.full("acme", budget=700))
+        first = read_page(printed(workspace.full("acme", budget=700)))
         assert first.following
         cursor = first.following["cursor"]
         others: tuple[dict[str, Any], ...] = (
@@ -587,7 +587,7 @@ def test_a_cursor_of_another_call_shows_nothing() -> None:
             {"branch": "acme", "query": "line"},
         )
         for other in others:
-            said = read_page(workspace.full(**other, cursor=cursor, budget=700))
+            said = read_page(printed(workspace.full(**other, cursor=cursor, budget=700)))
             assert said.blocks == ()
             assert said.state
 
@@ -598,7 +598,7 @@ UNKNOWN = ["p2", "2", "next", "p2.zzzzzz.0.0", "p2.abcdef.0", "p.abcdef.0.0", "P
 @pytest.mark.parametrize("cursor", [*UNKNOWN, "p2.abcdef.0.0; p3", "x" * 5_000, "p2.abcdef.-1.0"])
 def test_an_unknown_cursor_is_refused(example_workspace: Workspace, cursor: str) -> None:
     with pytest.raises(ArgumentError, match="is not one of ours") as refused:
-        example_workspace.full("acme", cursor=cursor)
+        printed(example_workspace.full("acme", cursor=cursor))
     assert len(str(refused.value)) < 300
 
 
@@ -606,11 +606,11 @@ def test_an_unknown_cursor_is_refused(example_workspace: Workspace, cursor: str)
 def test_a_cursor_behind_the_end_is_refused_not_taken_for_the_end(
     example_workspace: Workspace, place: str
 ) -> None:
-    first = read_page(example_workspace.full("acme", budget=500))
+    first = read_page(printed(example_workspace.full("acme", budget=500)))
     assert first.following
     digest = first.following["cursor"].split(".")[1]
     with pytest.raises(ArgumentError):
-        example_workspace.full("acme", cursor=f"p2.{digest}.{place}", budget=500)
+        printed(example_workspace.full("acme", cursor=f"p2.{digest}.{place}", budget=500))
 
 
 # -- windows of dates ------------------------------------------------------------------------------
@@ -724,13 +724,13 @@ def test_a_window_says_how_many_notes_have_no_date(dated: Workspace) -> None:
 
 def test_a_month_or_year_counts_at_its_first_day_and_a_later_window_says_so() -> None:
     with open_notes({path: text.encode() for path, text in DATED.items()}) as workspace:
-        page = read_page(workspace.full("acme", since="2024-05", until="2024-06"))
+        page = read_page(printed(workspace.full("acme", since="2024-05", until="2024-06")))
     assert page.blocks == ()
     assert '1 note is dated by a month or year that begins before: since="2024"' in page.notices
 
 
 def test_an_empty_window_says_that_nothing_is_there(dated: Workspace) -> None:
-    text = dated.full("acme", since="2019", until="2019")
+    text = printed(dated.full("acme", since="2019", until="2019"))
     page = read_page(text)
     assert (page.tokens, page.notes, page.blocks) == (0, 0, ())
     assert text.endswith("Nothing there.\n")
@@ -739,7 +739,7 @@ def test_an_empty_window_says_that_nothing_is_there(dated: Workspace) -> None:
 @pytest.mark.parametrize("word", ["soon", "2026-13", "31/31/2026"])
 def test_a_window_of_no_date_is_refused(dated: Workspace, word: str) -> None:
     with pytest.raises(ArgumentError, match="is no date"):
-        dated.full("acme", since=word)
+        printed(dated.full("acme", since=word))
 
 
 HEADS = {
@@ -846,7 +846,7 @@ def test_a_query_shows_the_sections_that_hold_it(
         found = of_query(workspace, query)
         assert found == [(f"2026-01-{day}.md", line) for day, line in expected]
     else:
-        assert workspace.full(query=query).endswith("Nothing there.\n")
+        assert printed(workspace.full(query=query)).endswith("Nothing there.\n")
 
 
 def test_a_query_may_have_a_window(open_vault: OpenVault) -> None:
@@ -897,7 +897,7 @@ def test_a_phrase_over_the_end_of_a_piece_counts() -> None:
         for line in range(10, 150)
     }
     with open_notes({path: text.encode() for path, text in notes.items()}) as workspace:
-        text = workspace.full(query='"copper kiln"')
+        text = printed(workspace.full(query='"copper kiln"'))
     assert read_page(text).notes == len(notes)
 
 
@@ -936,7 +936,7 @@ def test_a_query_is_an_exhaustive_filter(
     raw = {path: "".join(parts).encode() for path, parts in texts.items()}
     query = f'"{" ".join(words)}"' if quoted else " ".join(words)
     with open_notes(raw) as workspace:
-        text = workspace.full("acme", query=query)
+        text = printed(workspace.full("acme", query=query))
     assert [(block.path, block.text) for block in read_page(text).blocks] == expected
 
 
@@ -977,7 +977,7 @@ def test_work_for_a_caller_who_is_gone_stops_between_two_notes(
     notes = {f"2026-01-{day:02}.md": lines_about("kiln").encode() for day in range(1, 10)}
     with open_notes(notes) as workspace:
         with pytest.raises(GoneError), asking(gone_after(times)):
-            workspace.full(**asked)
+            printed(workspace.full(**asked))
         assert joined(pages_of(workspace, 5_000, **asked)).keys() == notes.keys()
 
 
@@ -995,7 +995,7 @@ class Shard:
 
 
 def plan_of(workspace: Workspace, budget: int = 5_000, **asked: Any) -> tuple[Page, list[Shard]]:
-    text = workspace.full(**asked, budget=budget)
+    text = printed(workspace.full(**asked, budget=budget))
     assert exact_tokens(text) <= budget
     page = read_page(text)
     assert page.state == "a plan, no text"
@@ -1047,7 +1047,7 @@ def test_under_the_limit_there_is_no_plan() -> None:
     raw = {path: text.encode() for path, text in SPREAD.items()}
     tokens = sum(exact_tokens(t) for path, t in SPREAD.items() if path.startswith("cust/acme/"))
     with open_notes(raw, heavy_limit=tokens) as workspace:
-        assert read_page(workspace.full("acme")).page == 1
+        assert read_page(printed(workspace.full("acme"))).page == 1
     with open_notes(raw, heavy_limit=tokens - 1) as workspace:
         assert plan_of(workspace, branch="acme")[1]
 
@@ -1061,7 +1061,7 @@ def test_what_is_narrowed_comes_in_pages_however_large() -> None:
     )
     with open_notes(raw, heavy_limit=100) as workspace:
         for narrowed in several:
-            page = read_page(workspace.full("acme", **narrowed))
+            page = read_page(printed(workspace.full("acme", **narrowed)))
             assert page.tokens > 100
             assert page.blocks
 
@@ -1191,7 +1191,7 @@ def test_the_first_call_of_two_million_tokens_is_a_plan_within_seconds(heavy: He
 def peak_of(workspace: Workspace, asked: Mapping[str, Any]) -> tuple[Page, int]:
     tracemalloc.start()
     try:
-        text = workspace.full(**asked, budget=20_000)
+        text = printed(workspace.full(**asked, budget=20_000))
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -1241,7 +1241,7 @@ def test_the_first_pages_of_two_million_tokens_are_its_beginning(
     )
     shown, following = "", {"branch": "cust/acme", **asked}
     for _ in range(4):
-        text = workspace.full(**following, budget=20_000)
+        text = printed(workspace.full(**following, budget=20_000))
         assert exact_tokens(text) <= 20_000
         page = read_page(text)
         shown += page.text

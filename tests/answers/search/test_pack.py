@@ -4,6 +4,7 @@ Here too: how a search answer is read back (`read_answer`), for every test of se
 """
 
 import re
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,8 @@ from conftest import OpenVault, exact_tokens
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workingset_mcp.answers.answer import fenced
+from workingset_mcp.answers.answer import fenced, printed
+from workingset_mcp.answers.search.pack import _follow_each_other
 
 _HEADER = re.compile(
     r"\[workingset\] search · (?:nothing found|([\d,]+) passages? from ([\d,]+) notes?)"
@@ -117,7 +119,7 @@ FENCED_INSIDE = {
 @pytest.mark.parametrize("body", FENCED_INSIDE.values(), ids=FENCED_INSIDE)
 def test_a_fence_is_longer_than_any_inside(open_vault: OpenVault, body: str) -> None:
     workspace = open_vault(f"=== cust/acme/kiln.md\n# Kiln\n\n{body}\n")
-    (run,) = read_answer(workspace.search("harbour")).runs
+    (run,) = read_answer(printed(workspace.search("harbour"))).runs
     assert (run.first, "\n".join(run.lines)) == (3, body)
     assert len(run.fence) > max(map(len, re.findall("`+", body)), default=2)
 
@@ -141,7 +143,7 @@ def test_a_short_section_is_shown_whole_without_its_heading_and_blank_edges(
         "=== cust/acme/kiln.md\n# Kiln\n\n## Harbour\n\n\nThe crane is old.\n\n  It needs oil.\n"
         "\n\n\n## Next\n\nNothing.\n"
     )
-    (run,) = read_answer(workspace.search("crane")).runs
+    (run,) = read_answer(printed(workspace.search("crane"))).runs
     assert (run.path, run.first, run.last) == ("cust/acme/kiln.md", 6, 8)
     assert run.lines == ("The crane is old.", "", "  It needs oil.")
     assert run.about == " · Kiln · Harbour"
@@ -165,7 +167,7 @@ def test_line_numbers_are_those_of_the_file(
 ) -> None:
     text = f"{head}The crane is old.\n\nIt needs oil.\n".replace("\n", end)
     workspace = open_vault(f"=== cust/acme/kiln.md\n{text}")
-    (run,) = read_answer(workspace.search("crane")).runs
+    (run,) = read_answer(printed(workspace.search("crane"))).runs
     shown = run.lines[run.lines.index("The crane is old.") :]
     assert shown == ("The crane is old.", "", "It needs oil.")
     assert run.last - 2 == first
@@ -177,7 +179,7 @@ def test_far_hits_of_one_section_are_several_ranges(open_vault: OpenVault) -> No
     lines[20] = "The harbour crane has new oil."
     lines[70] = "The harbour crane lost its oil."
     workspace = open_vault("=== cust/acme/kiln.md\n# Kiln\n" + "\n".join(lines) + "\n")
-    answer = read_answer(workspace.search("harbour crane oil"))
+    answer = read_answer(printed(workspace.search("harbour crane oil")))
     assert (answer.passages, len(answer.runs)) == (1, 2)
     first, second = answer.runs
     assert first.first < 22 < first.last < second.first < 72 < second.last
@@ -191,7 +193,9 @@ def test_the_line_that_answers_is_shown_wherever_it_stands(open_vault: OpenVault
     for place in (3, 140, 399):
         lines[place] = f"- pallet {place} stands beside the gondola"
     workspace = open_vault("=== cust/acme/kiln.md\n# Kiln\n\n" + "\n".join(lines) + "\n")
-    shown = {line for run in read_answer(workspace.search("gondola")).runs for line in run.lines}
+    shown = {
+        line for run in read_answer(printed(workspace.search("gondola"))).runs for line in run.lines
+    }
     assert {lines[3], lines[140], lines[399]} <= shown
 
 
@@ -202,7 +206,10 @@ def test_every_line_of_a_long_block_of_code_comments_can_be_shown(open_vault: Op
     hidden = [
         line
         for line in lines
-        if not any(line in run.lines for run in read_answer(workspace.search(line.split()[1])).runs)
+        if not any(
+            line in run.lines
+            for run in read_answer(printed(workspace.search(line.split()[1]))).runs
+        )
     ]
     assert hidden == []
 
@@ -211,7 +218,7 @@ def test_a_note_that_is_only_a_heading_is_named(open_vault: OpenVault) -> None:
     workspace = open_vault(
         "=== cust/acme/gondola.md\n# Gondola\n=== cust/acme/b.md\n# B\n\nText.\n"
     )
-    assert "cust/acme/gondola.md" in workspace.search("gondola")
+    assert "cust/acme/gondola.md" in printed(workspace.search("gondola"))
 
 
 def test_blanks_cut_from_the_front_of_a_line_are_said(open_vault: OpenVault) -> None:
@@ -222,7 +229,7 @@ def test_blanks_cut_from_the_front_of_a_line_are_said(open_vault: OpenVault) -> 
         f"# C\n\ntext\n\n{blanks}the zeppelin stands here\n"
     )
     for word in ("gondola", "funicular", "zeppelin"):
-        for run in read_answer(workspace.search(word)).runs:
+        for run in read_answer(printed(workspace.search(word))).runs:
             kept = lines_of(workspace.vault.root / run.path)[run.first - 1 : run.last]
             assert run.is_cut or list(run.lines) == kept
 
@@ -233,7 +240,7 @@ def test_a_hit_in_a_line_longer_than_the_room_is_shown_in_part(
 ) -> None:
     line = "the gondola and its oil and its rope and its keeper and its yard and " * 12
     workspace = open_vault(f"=== cust/acme/kiln.md\n\n```\n\n{line}\n")
-    answer = read_answer(workspace.search("gondola", budget=budget))
+    answer = read_answer(printed(workspace.search("gondola", budget=budget)))
     assert any("gondola" in shown for run in answer.runs for shown in run.lines)
     assert (answer.passages, answer.notes) == (1, 1)
 
@@ -245,7 +252,7 @@ BUDGETS = [200, 500, 2_000, 8_000]
 
 def test_small_passages_reach_many_sections(open_vault: OpenVault) -> None:
     workspace = open_vault(sixty_sections())
-    assert read_answer(workspace.search("harbour crane oil", budget=2_000)).passages >= 15
+    assert read_answer(printed(workspace.search("harbour crane oil", budget=2_000))).passages >= 15
 
 
 def test_long_sections_leave_room_for_others(open_vault: OpenVault) -> None:
@@ -254,7 +261,7 @@ def test_long_sections_leave_room_for_others(open_vault: OpenVault) -> None:
         f"=== cust/acme/note-{number:02}.md\n# Note {number}\n\nReport {number}.\n{page}"
         for number in range(60)
     )
-    answer = read_answer(open_vault(vault).search("harbour crane oil", budget=2_000))
+    answer = read_answer(printed(open_vault(vault).search("harbour crane oil", budget=2_000)))
     assert answer.passages >= 8
     assert len(answer.runs[0].lines) > len(answer.runs[-1].lines)
 
@@ -262,7 +269,7 @@ def test_long_sections_leave_room_for_others(open_vault: OpenVault) -> None:
 @pytest.mark.parametrize("budget", BUDGETS)
 def test_an_answer_keeps_its_budget_and_counts_itself(open_vault: OpenVault, budget: int) -> None:
     workspace = open_vault(sixty_sections())
-    text = workspace.search("harbour crane oil", budget=budget)
+    text = printed(workspace.search("harbour crane oil", budget=budget))
     answer = read_answer(text)
     assert exact_tokens(text) <= budget == answer.budget
     assert answer.tokens == exact_tokens(text)
@@ -276,7 +283,7 @@ def test_an_answer_keeps_its_budget_and_counts_itself(open_vault: OpenVault, bud
 def test_a_larger_budget_shows_no_less(open_vault: OpenVault) -> None:
     workspace = open_vault(sixty_sections())
     shown = [
-        read_answer(workspace.search("harbour crane oil", budget=budget)).passages
+        read_answer(printed(workspace.search("harbour crane oil", budget=budget))).passages
         for budget in BUDGETS
     ]
     assert shown == sorted(shown)
@@ -299,7 +306,7 @@ LONG_NOTES = {
 @pytest.mark.parametrize("text", LONG_NOTES.values(), ids=LONG_NOTES)
 def test_even_a_small_budget_shows_a_passage(open_vault: OpenVault, text: str, budget: int) -> None:
     workspace = open_vault(f"=== cust/acme/kiln.md\n# Kiln\n\n{text}\n")
-    answer = read_answer(workspace.search("gondola", budget=budget))
+    answer = read_answer(printed(workspace.search("gondola", budget=budget)))
     assert any("gondola" in line for run in answer.runs for line in run.lines)
 
 
@@ -319,7 +326,7 @@ def test_long_names_do_not_push_the_passage_out(
     workspace = open_vault(
         f"=== cust/acme/{name}.md\n# {title}\n\n## {title}\n\nOil the gondola.\n"
     )
-    text = workspace.search("gondola", budget=budget)
+    text = printed(workspace.search("gondola", budget=budget))
     assert exact_tokens(text) <= budget
     assert [run.lines for run in read_answer(text).runs] == [("Oil the gondola.",)]
 
@@ -328,7 +335,7 @@ def test_long_names_do_not_push_the_passage_out(
 def test_absent_words_leave_room_for_a_passage(open_vault: OpenVault, budget: int) -> None:
     workspace = open_vault(sixty_sections())
     absent = "zeppelin aqueduct trombone saffron lighthouse meridian obelisk pergola quarry rotunda"
-    text = workspace.search(f"harbour crane {absent}", budget=budget)
+    text = printed(workspace.search(f"harbour crane {absent}", budget=budget))
     assert exact_tokens(text) <= budget
     assert read_answer(text).passages >= 1
 
@@ -338,6 +345,38 @@ def test_a_text_in_several_notes_is_not_counted_as_more(open_vault: OpenVault) -
     workspace = open_vault(
         "".join(f"=== cust/acme/2026-0{month}-01.md\n# Hall\n\n{text}" for month in range(1, 5))
     )
-    answer = read_answer(workspace.search("harbour contract"))
+    answer = read_answer(printed(workspace.search("harbour contract")))
     assert answer.passages == 1
     assert [line for line in answer.remarks if "more note" in line] == []
+
+
+# -- words of a phrase, found without a pattern that tries every way to part them -----------------
+
+_BETWEEN = r"\w*\W{0,3}"
+_BEFORE = r"(?<![^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])"
+
+
+@given(
+    st.text("ab0é_中 -.\n", max_size=40),
+    st.lists(st.text("ab0é", min_size=1, max_size=3), min_size=2, max_size=4),
+)
+def test_stems_follow_each_other_where_a_pattern_says_so(text: str, stems: list[str]) -> None:
+    pattern = re.compile(_BEFORE + _BETWEEN.join(map(re.escape, stems)))
+    assert _follow_each_other(text, stems) == bool(pattern.search(text))
+
+
+@pytest.mark.parametrize("stems", [["a"] * 11 + ["b"], ["a" * 3_000] * 4, ["0"] * 8, ["a", "0"]])
+@pytest.mark.parametrize("text", ["a" * 200_000, "a-" * 100_000, "0" * 200_000, "a" * 99 + " 0"])
+def test_a_phrase_is_looked_for_once_through_a_text(text: str, stems: list[str]) -> None:
+    started = time.process_time()
+    _follow_each_other(text, stems)
+    assert time.process_time() - started < 1.5
+
+
+def test_a_query_over_a_hostile_section_is_answered(open_vault: OpenVault) -> None:
+    fill = "\n\n".join(f"filler line number {at} about nothing at all" for at in range(80))
+    phrase = "a-" * 11 + "b"
+    started = time.process_time()
+    workspace = open_vault(f"=== n/a.md\n# T\n\n{phrase}\n\nb {'a' * 60}\n\n{fill}\n")
+    assert phrase in printed(workspace.search(phrase, budget=2_000))
+    assert time.process_time() - started < 5

@@ -12,19 +12,21 @@ import pytest
 from conftest import OpenVault, exact_tokens
 
 from answers.search.test_pack import Run, lines_of, read_answer
+from workingset_mcp.answers.answer import printed
+from workingset_mcp.cli.written import write_brief
 from workingset_mcp.errors import ArgumentError
 from workingset_mcp.workspace.facade import Workspace
 
 
 def found(workspace: Workspace, query: str, **limits: Any) -> list[str]:
     """Names of the notes that a search shows, best first, without folder and ending."""
-    paths = read_answer(workspace.search(query, **limits)).paths
+    paths = read_answer(printed(workspace.search(query, **limits))).paths
     return [path.rpartition("/")[2].removesuffix(".md") for path in paths]
 
 
 def notices(workspace: Workspace, query: str, **limits: Any) -> str:
     """What a search says above its passages."""
-    return "\n".join(read_answer(workspace.search(query, **limits)).notices)
+    return "\n".join(read_answer(printed(workspace.search(query, **limits))).notices)
 
 
 def vault_of(notes: dict[str, str], branch: str = "cust/acme") -> str:
@@ -233,7 +235,7 @@ def test_the_note_of_a_day_comes_first(open_vault: OpenVault, path: str, query: 
         "=== cust/acme/note.md\n# Note\n\nThe review of 18 June, in week 2026-25, page 18.\n"
         "=== cust/acme/2026-06-17.md\n# Wednesday\n\nShort call, too.\n"
     )
-    assert read_answer(workspace.search(query)).paths[:1] == [f"cust/acme/{path}"]
+    assert read_answer(printed(workspace.search(query))).paths[:1] == [f"cust/acme/{path}"]
 
 
 @pytest.mark.parametrize("query", DATE_FORMS)
@@ -242,7 +244,7 @@ def test_the_section_of_a_day_comes_first(open_vault: OpenVault, query: str) -> 
         "=== cust/acme/minutes.md\n# Minutes\n\n## June 11, 2026\n\nThe crane is oiled today.\n\n"
         "## June 18, 2026\n\nThe crane is sold today.\n\n## June 25, 2026\n\nThe crane is gone.\n"
     )
-    run = read_answer(workspace.search(query)).runs[0]
+    run = read_answer(printed(workspace.search(query))).runs[0]
     assert run.lines == ("The crane is sold today.",)
 
 
@@ -338,7 +340,7 @@ def test_operators_and_garbage_are_text(open_vault: OpenVault, query: str) -> No
 def test_a_query_without_a_word_finds_nothing_and_says_so(
     open_vault: OpenVault, query: str
 ) -> None:
-    text = open_vault(OPERATORS).search(query)
+    text = printed(open_vault(OPERATORS).search(query))
     answer = read_answer(text)
     assert (answer.passages, answer.runs) == (0, ())
     assert "holds no word" in text
@@ -348,7 +350,7 @@ def test_a_query_without_a_word_finds_nothing_and_says_so(
 @pytest.mark.parametrize("query", ["", " ", "\t\n", "\u00a0", "\u3000"])
 def test_an_empty_query_is_refused(open_vault: OpenVault, query: str) -> None:
     with pytest.raises(ArgumentError, match="query is empty"):
-        open_vault(OPERATORS).search(query)
+        printed(open_vault(OPERATORS).search(query))
 
 
 @pytest.mark.parametrize("query", ["AND", "OR", "NOT", "NEAR"])
@@ -459,7 +461,7 @@ def test_tags_and_aliases_find_a_note_and_front_matter_is_never_shown(
     open_vault: OpenVault, query: str, expected: set[str]
 ) -> None:
     workspace = open_vault(FRONT)
-    text = workspace.search(query)
+    text = printed(workspace.search(query))
     assert set(found(workspace, query)) == expected
     body_begins = {"bills": 1, "call": 9, "garden": 4, "broken": 6}
     for run in read_answer(text).runs:
@@ -477,7 +479,7 @@ def test_a_note_found_by_its_own_tag_or_alias_is_not_called_weak(
 
 
 def test_a_note_of_nothing_but_a_tag_is_named(open_vault: OpenVault) -> None:
-    assert "cust/acme/tagged.md" in open_vault(FRONT).search("solitude")
+    assert "cust/acme/tagged.md" in printed(open_vault(FRONT).search("solitude"))
 
 
 @pytest.mark.parametrize("query", ["finance", "sunflower", "secret_key", "meeting"])
@@ -563,7 +565,9 @@ def test_a_latin_word_inside_a_long_text_of_such_script_is_shown(open_vault: Ope
     lines = [f"- 第{number}週の定例会議では倉庫の棚卸しを確認した。" for number in range(60)]
     lines[47] = "- 来週からGrafanaで監視する。"
     workspace = open_vault(vault_of({"jp": "# 会議\n\n" + "\n".join(lines)}))
-    shown = [line for run in read_answer(workspace.search("Grafana")).runs for line in run.lines]
+    shown = [
+        line for run in read_answer(printed(workspace.search("Grafana"))).runs for line in run.lines
+    ]
     assert lines[47] in shown
 
 
@@ -585,7 +589,10 @@ def test_a_question_in_such_a_script_ranks_the_note_that_answers_first(
 @pytest.mark.parametrize("query", ["飞艇", "気球", "비행선"])
 def test_an_absent_word_of_such_a_script_is_named(open_vault: OpenVault, query: str) -> None:
     workspace = open_vault(CJK)
-    assert (found(workspace, query), f"not in any note: {query}" in workspace.search(query)) == (
+    assert (
+        found(workspace, query),
+        f"not in any note: {query}" in printed(workspace.search(query)),
+    ) == (
         [],
         True,
     )
@@ -649,9 +656,12 @@ def test_of_frequent_words_that_hardly_stand_together_the_rarer_one_is_found_alo
 ) -> None:
     apart = {"a": "# Kiln\n" * 2_100, "b": "# Crane\n" * 2_200}
     both = open_vault(vault_of(apart | {"c": "# Crane and kiln"}))
-    assert read_answer(both.search("crane kiln")).paths == ["cust/acme/c.md", "cust/acme/a.md"]
+    assert read_answer(printed(both.search("crane kiln"))).paths == [
+        "cust/acme/c.md",
+        "cust/acme/a.md",
+    ]
     neither = open_vault(vault_of(apart))
-    assert read_answer(neither.search("crane kiln")).paths == ["cust/acme/a.md"]
+    assert read_answer(printed(neither.search("crane kiln"))).paths == ["cust/acme/a.md"]
 
 
 def test_of_frequent_words_only_sections_that_hold_two_are_looked_at_where_these_are_enough(
@@ -659,7 +669,9 @@ def test_of_frequent_words_only_sections_that_hold_two_are_looked_at_where_these
 ) -> None:
     notes = {"a": "# Kiln\n" * 2_100, "b": "# Crane\n" * 2_200, "c": "# Crane and kiln\n" * 300}
     workspace = open_vault(vault_of(notes))
-    assert read_answer(workspace.search("crane kiln", budget=24_000)).paths == ["cust/acme/c.md"]
+    assert read_answer(printed(workspace.search("crane kiln", budget=24_000))).paths == [
+        "cust/acme/c.md"
+    ]
 
 
 def test_in_a_branch_words_are_found_together_however_frequent_they_are_in_others(
@@ -668,12 +680,12 @@ def test_in_a_branch_words_are_found_together_however_frequent_they_are_in_other
     elsewhere = {"a": "# Kiln\n" * 2_100, "b": "# Crane and harbour\n" * 4_000}
     here = {"c": "# Crane and harbour", "d": "# Kiln"}
     workspace = open_vault(vault_of(elsewhere) + vault_of(here, "cust/acme-labs"))
-    answer = read_answer(workspace.search("kiln crane harbour", branch="cust/acme-labs"))
+    answer = read_answer(printed(workspace.search("kiln crane harbour", branch="cust/acme-labs")))
     assert sorted(answer.paths) == ["cust/acme-labs/c.md", "cust/acme-labs/d.md"]
 
 
 def test_what_is_near_is_suggested_but_not_searched(open_vault: OpenVault) -> None:
-    answer = read_answer(open_vault(WORDS).search("importr"))
+    answer = read_answer(printed(open_vault(WORDS).search("importr")))
     assert (answer.passages, answer.runs) == (0, ())
 
 
@@ -706,12 +718,12 @@ def test_a_word_that_notes_of_other_dates_hold_is_not_said_to_be_in_none(
 ) -> None:
     workspace = open_vault("=== cust/acme/2026-03-01.md\n# A\n\nThe gondola.\n")
     for text in (
-        workspace.search("gondola", since="2026-04-01"),
-        workspace.search("gondola", until="2026-01-31"),
+        printed(workspace.search("gondola", since="2026-04-01")),
+        printed(workspace.search("gondola", until="2026-01-31")),
     ):
         assert read_answer(text).passages == 0
         assert "not in any note: gondola" not in text
-    within = workspace.search("gondola", branch="cust/acme", since="2026-04-01")
+    within = printed(workspace.search("gondola", branch="cust/acme", since="2026-04-01"))
     assert "not in cust/acme: gondola" not in within
 
 
@@ -745,7 +757,7 @@ def test_words_of_also_are_never_called_absent(open_vault: OpenVault) -> None:
 def test_where_nothing_matches_a_plain_sentence_says_what_was_searched(
     open_vault: OpenVault, query: str, limits: dict[str, Any], sentence: str
 ) -> None:
-    text = open_vault(WORDS).search(query, **limits)
+    text = printed(open_vault(WORDS).search(query, **limits))
     answer = read_answer(text)
     assert (answer.passages, answer.runs) == (0, ())
     assert sentence in answer.notices
@@ -807,7 +819,7 @@ def test_other_words_for_the_question_bring_the_note_first(open_vault: OpenVault
     workspace = open_vault(QUESTIONS)
     question = "throughput ceiling of the loader"
     assert found(workspace, question)[:1] != ["limits"]
-    with_also = workspace.search(question, also=["importer", "rows a minute", "quota"])
+    with_also = printed(workspace.search(question, also=["importer", "rows a minute", "quota"]))
     assert read_answer(with_also).paths[0] == "cust/acme/limits.md"
 
 
@@ -825,7 +837,7 @@ def test_copies_are_shown_once_the_newest_and_the_others_named(open_vault: OpenV
             for name in ("2026-03-01-a", "2026-05-01-b", "2026-04-01-c", "undated")
         )
     )
-    answer = read_answer(workspace.search("harbour contract"))
+    answer = read_answer(printed(workspace.search("harbour contract")))
     assert answer.paths == ["cust/acme/2026-05-01-b.md"]
     (same,) = [line for line in answer.remarks if line.startswith("the same text: ")]
     named = re.findall(r"cust/acme/([\w-]+)\.md:\d+", same)
@@ -849,7 +861,7 @@ def test_a_copy_is_one_whatever_its_dress(open_vault: OpenVault, copy: str) -> N
     workspace = open_vault(
         f"=== cust/acme/2026-05-01.md\n# Hall\n\n{PARAGRAPH}\n=== cust/acme/2026-02-11.md\n{copy}"
     )
-    answer = read_answer(workspace.search("harbour contract"))
+    answer = read_answer(printed(workspace.search("harbour contract")))
     assert (answer.paths, answer.passages) == (["cust/acme/2026-05-01.md"], 1)
     assert any("the same text: cust/acme/2026-02-11.md:" in line for line in answer.remarks)
 
@@ -866,10 +878,10 @@ def test_copies_outside_the_filter_are_not_named(open_vault: OpenVault) -> None:
         f"=== cust/acme/2026-05-01.md\n# Hall\n\n{PARAGRAPH}\n"
         f"=== cust/acme-labs/2026-05-02.md\n# Hall\n\n{PARAGRAPH}\n"
     )
-    text = workspace.search("harbour contract", branch="cust/acme")
+    text = printed(workspace.search("harbour contract", branch="cust/acme"))
     assert read_answer(text).paths == ["cust/acme/2026-05-01.md"]
     assert "acme-labs" not in text
-    assert "2026-05-02" not in workspace.search("harbour contract", until="2026-05-01")
+    assert "2026-05-02" not in printed(workspace.search("harbour contract", until="2026-05-01"))
 
 
 # -- the glossary of the settings ------------------------------------------------------------------
@@ -1024,7 +1036,7 @@ ALL_2026 = ["March.", "April.", "early May.", "early May in detail.", "late May.
 def test_since_and_until_go_by_the_dates_of_headings_and_notes(
     open_vault: OpenVault, since: str | None, until: str | None, expected: list[str]
 ) -> None:
-    answer = read_answer(open_vault(DATED).search("gondola", since=since, until=until))
+    answer = read_answer(printed(open_vault(DATED).search("gondola", since=since, until=until)))
     shown = [line.removeprefix("Gondola of ") for run in answer.runs for line in run.lines]
     assert sorted(line for line in shown if line.endswith(".")) == sorted(expected)
 
@@ -1032,7 +1044,7 @@ def test_since_and_until_go_by_the_dates_of_headings_and_notes(
 def test_the_date_beside_a_passage_is_that_of_its_heading_else_of_its_note(
     open_vault: OpenVault,
 ) -> None:
-    answer = read_answer(open_vault(DATED).search("gondola"))
+    answer = read_answer(printed(open_vault(DATED).search("gondola")))
     dates = {
         run.lines[0].removeprefix("Gondola of "): run.about.split(" · ")[1] for run in answer.runs
     }
@@ -1054,7 +1066,7 @@ def test_the_date_beside_a_passage_is_that_of_its_heading_else_of_its_note(
 def test_what_is_no_date_is_refused_by_name(open_vault: OpenVault, name: str, value: str) -> None:
     limit: dict[str, Any] = {name: value}
     with pytest.raises(ArgumentError, match=f"{name}=.* is no date"):
-        open_vault(DATED).search("gondola", **limit)
+        printed(open_vault(DATED).search("gondola", **limit))
 
 
 # -- sizes -----------------------------------------------------------------------------------------
@@ -1068,20 +1080,22 @@ def test_a_note_of_three_megabytes_is_searched_and_opened_in_parts(open_vault: O
     workspace = open_vault(
         f"=== cust/acme/chat.md\n{text}=== cust/acme/small.md\n# Small\n\nA small note.\n"
     )
-    answer = read_answer(workspace.search("which colour is the gondola?"))
+    answer = read_answer(printed(workspace.search("which colour is the gondola?")))
     (run,) = answer.runs
     assert list(run.lines) == text.split("\n")[run.first - 1 : run.last]
     assert run.first <= 31_418 <= run.last
     for query in ("status line", "platform team", "last item of the log"):
-        found_text = workspace.search(query)
+        found_text = printed(workspace.search(query))
         assert exact_tokens(found_text) <= 2_000
         assert read_answer(found_text).paths[0] == "cust/acme/chat.md"
-    opened = workspace.open("cust/acme/chat.md")
+    opened = printed(workspace.open("cust/acme/chat.md"))
     assert exact_tokens(opened) <= 6_000
     assert re.search(
         r'next: open_source_file\(path="cust/acme/chat\.md", lines="\d+-42003"\)\n', opened
     )
-    assert "- [ ] last item of the log\n" in workspace.open("cust/acme/chat.md", lines="42003")
+    assert "- [ ] last item of the log\n" in printed(
+        workspace.open("cust/acme/chat.md", lines="42003")
+    )
 
 
 def sentences(number: int, special: str, at: int) -> list[str]:
@@ -1102,7 +1116,7 @@ def test_a_long_line_is_cut_at_sentence_ends_and_marked(open_vault: OpenVault) -
     special = "The zeppelin hangar costs 4,200 euro a month!"
     parts = sentences(80, special, 41)
     workspace = open_vault(vault_of({"a": f"# Long\n\n{' '.join(parts)}"}))
-    (run,) = read_answer(workspace.search("zeppelin hangar")).runs
+    (run,) = read_answer(printed(workspace.search("zeppelin hangar"))).runs
     assert special in run.lines[0]
     assert_cut_at_sentences(run, lines_of(workspace.vault.root / run.path), parts, " ")
 
@@ -1114,7 +1128,7 @@ def test_a_long_line_without_blanks_is_cut_at_sentence_ends_and_marked(
     parts = [f"第{n}句话只谈院子里的日常事务。" for n in range(90)]
     parts[61] = special
     workspace = open_vault(vault_of({"a": f"# 长\n\n{''.join(parts)}"}))
-    (run,) = read_answer(workspace.search("飞艇机库")).runs
+    (run,) = read_answer(printed(workspace.search("飞艇机库"))).runs
     assert special in run.lines[0]
     assert_cut_at_sentences(run, lines_of(workspace.vault.root / run.path), parts, "")
 
@@ -1124,7 +1138,7 @@ def test_a_run_that_begins_or_ends_inside_a_line_says_so(open_vault: OpenVault) 
     workspace = open_vault(
         vault_of({"a": f"# Long\n\nThe zeppelin, first.\n{' '.join(parts)}\nLast line."})
     )
-    (run,) = read_answer(workspace.search("zeppelin")).runs
+    (run,) = read_answer(printed(workspace.search("zeppelin"))).runs
     assert (run.first, run.last) == (3, 4)
     assert run.about.endswith(" · lines cut")
     assert run.lines[0] == "The zeppelin, first."
@@ -1134,7 +1148,7 @@ def test_a_run_that_begins_or_ends_inside_a_line_says_so(open_vault: OpenVault) 
 def test_a_line_up_to_300_characters_is_never_cut(open_vault: OpenVault) -> None:
     line = ("The zeppelin flies. " * 15)[:300]
     workspace = open_vault(vault_of({"a": f"# Long\n\n{line}\n{line}"}), search_budget=200)
-    for run in read_answer(workspace.search("zeppelin")).runs:
+    for run in read_answer(printed(workspace.search("zeppelin"))).runs:
         assert not run.is_cut
         assert set(run.lines) == {line}
 
@@ -1153,13 +1167,13 @@ def test_a_generated_brief_is_not_searched_whatever_its_name(
     )
     assert found(workspace, "gondola") == ["note"]
     assert found(workspace, "green brief") == []
-    assert "(1 note)" in workspace.search("green", branch="cust/acme")
-    assert "(1 note)" in workspace.search("green")
+    assert "(1 note)" in printed(workspace.search("green", branch="cust/acme"))
+    assert "(1 note)" in printed(workspace.search("green"))
 
 
 def test_a_written_brief_is_not_searched(open_vault: OpenVault) -> None:
     workspace = open_vault("=== cust/acme/note.md\n# Note\n\n- [ ] paint the gondola\n")
-    workspace.write_brief("cust/acme")
+    assert write_brief(workspace, "cust/acme", None) == "cust/acme/brief.md"
     assert found(workspace, "gondola") == ["note"]
 
 

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, Phase, assume, example, given, settings
 from hypothesis import strategies as st
 
 from answers.search.test_pack import Answer, lines_of, read_answer
-from workingset_mcp.answers.answer import Limits
+from workingset_mcp.answers.answer import Limits, printed
 from workingset_mcp.errors import ArgumentError
 from workingset_mcp.settings import Settings
 from workingset_mcp.workspace.facade import Workspace
@@ -124,15 +124,18 @@ def assert_answer(text: str, budget: int, max_bytes: int | None = None) -> Answe
 @example(query="ab " * 3_333, also=["*", ""], budget=200, max_bytes=1_000)
 @example(query=" ".join(f"w{n}" for n in range(1_900)), also=[], budget=200, max_bytes=1_000)
 @example(query="𝕏𝕐 𐐀𐐁 " * 1_000, also=[], budget=200, max_bytes=1_000)
+@example(query="\U00010000" * 32, also=[], budget=200, max_bytes=None).xfail(
+    reason="what is said of an absent word does not fit", raises=ArgumentError
+)
 def test_no_query_raises_leaks_the_engine_or_breaks_a_limit(
     workspace: Workspace, query: str, also: list[str], budget: int, max_bytes: int | None
 ) -> None:
     limits = Limits(max_bytes=max_bytes)
     if not query.strip():
         with pytest.raises(ArgumentError, match="query is empty"):
-            workspace.search(query, also=also, budget=budget, limits=limits)
+            printed(workspace.search(query, also=also, budget=budget, limits=limits))
         return
-    text = workspace.search(query, also=also, budget=budget, limits=limits)
+    text = printed(workspace.search(query, also=also, budget=budget, limits=limits))
     assert_answer(text, budget, max_bytes)
     said = text.replace('echo "not sqlite"', "").lower()
     assume("sqlite" not in query.lower())
@@ -143,12 +146,15 @@ def test_no_query_raises_leaks_the_engine_or_breaks_a_limit(
 
 @settings(max_examples=50)
 @given(query=any_text, also=st.lists(any_text, max_size=3), budget=st.integers(200, 4_000))
+@example(query="\U00010000" * 32, also=[], budget=200).xfail(
+    reason="what is said of an absent word does not fit", raises=ArgumentError
+)
 def test_the_same_query_gives_the_same_bytes(
     workspace: Workspace, query: str, also: list[str], budget: int
 ) -> None:
     assume(query.strip())
-    first = workspace.search(query, also=also, budget=budget)
-    assert workspace.search(query, also=also, budget=budget) == first
+    first = printed(workspace.search(query, also=also, budget=budget))
+    assert printed(workspace.search(query, also=also, budget=budget)) == first
 
 
 ALPHABETS = [
@@ -181,7 +187,7 @@ letters_of_one_alphabet = st.sampled_from(ALPHABETS).flatmap(
 @example(word="İĞDIR")
 def test_a_word_that_stands_alone_in_a_note_is_found_as_it_stands(word: str) -> None:
     with opened({"note.md": f"# Note\n\nBefore\n{word}\nbehind.\n"}) as workspace:
-        text = workspace.search(word)
+        text = printed(workspace.search(word))
     assert "not in any note" not in text
     assert read_answer(text).paths == ["note.md"]
 
@@ -268,7 +274,7 @@ def test_every_shown_run_is_the_lines_it_names(
     vault: dict[str, str], query: str, budget: int
 ) -> None:
     with opened(vault) as workspace:
-        text = workspace.search(query, budget=budget)
+        text = printed(workspace.search(query, budget=budget))
         answer = assert_answer(text, budget)
         assert_true_to_files(answer, workspace.vault.root)
         for run in answer.runs:
@@ -283,7 +289,7 @@ def test_a_branch_filter_shows_only_its_notes(
 ) -> None:
     vault = vault | {f"{branch}/here.md": "# Here\n\nThe gondola.\n"}
     with opened(vault) as workspace:
-        text = workspace.search(query, branch=branch, budget=6_000)
+        text = printed(workspace.search(query, branch=branch, budget=6_000))
     outside = {path for path in vault if not path.startswith(f"{branch}/")}
     assert all(path.startswith(f"{branch}/") for path in read_answer(text).paths)
     assert not [path for path in outside if f"{path}:" in text]
@@ -307,7 +313,9 @@ def test_a_date_filter_shows_only_notes_of_those_days(
     workspace_of_days: Workspace, body: str, since: str | None, until: str | None
 ) -> None:
     assume(all(value is None or "1990" <= value[:4] <= "2099" for value in (since, until)))
-    text = workspace_of_days.search(f"gondola {body}", since=since, until=until, budget=6_000)
+    text = printed(
+        workspace_of_days.search(f"gondola {body}", since=since, until=until, budget=6_000)
+    )
     within = {
         path
         for path, day in NAMED_BY_DAY.items()
@@ -350,7 +358,7 @@ def test_notes_that_match_alike_keep_their_order_whichever_was_indexed_first() -
     for order in (PATHS, PATHS[::-1], PATHS[3:] + PATHS[:3]):
         with opened({}) as workspace:
             indexed_one_by_one(workspace, vault, order, drafts=set())
-            seen.add(workspace.search("gondola"))
+            seen.add(printed(workspace.search("gondola")))
     assert len(seen) == 1
 
 
@@ -365,8 +373,8 @@ def test_an_answer_does_not_depend_on_the_order_in_which_files_were_indexed(
     vault: dict[str, str], query: str, order: list[str], drafts: set[str]
 ) -> None:
     with opened(vault) as workspace:
-        expected = workspace.search(query)
+        expected = printed(workspace.search(query))
     with opened({}) as workspace:
         present = [path for path in order if path in vault]
         indexed_one_by_one(workspace, vault, present, drafts & vault.keys())
-        assert workspace.search(query) == expected
+        assert printed(workspace.search(query)) == expected

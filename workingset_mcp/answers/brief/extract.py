@@ -8,20 +8,22 @@ import hashlib
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
+from itertools import chain, zip_longest
 from operator import attrgetter
 
+from workingset_mcp.answers.answer import Source
 from workingset_mcp.answers.brief.materials import (
     Branch,
+    BranchReader,
     Materials,
     NewUnit,
     OpenItem,
-    Repeats,
     Sourced,
+    repeats_of,
 )
-from workingset_mcp.answers.brief.standing import source_of, topics_of
 from workingset_mcp.index.rows import ItemRow, NoteRow, StatusRow
 from workingset_mcp.notes.dates import day_of, days_before
-from workingset_mcp.notes.lines import DONE_STATES, OPEN_STATES, all_folded
+from workingset_mcp.notes.lines import DONE_STATES, OPEN_STATES, all_folded, without_comment
 from workingset_mcp.notes.note import Remark, line_digest
 from workingset_mcp.notes.words import URGENT
 
@@ -30,9 +32,10 @@ STALE_LABEL_DAYS = 365
 ACTION_WINDOW_DAYS = 45
 MOST_REPEATS = 3  # a line in more other notes than this is copied forward, or a template's
 MOST_LISTED = 12
+TOPIC_NOTES = 60
 
 
-def read_materials(branch: Branch) -> Materials:
+def read_materials(branch: Branch, reader: BranchReader) -> Materials:
     """Pick out and order what a brief of this branch may show."""
     today = branch.today.isoformat()
     sources = [note for note in branch.notes if note.kind == "note" and not note.template]
@@ -52,10 +55,9 @@ def read_materials(branch: Branch) -> Materials:
     _pass_over_stale_undated_status(found, dates)
     _read_boxes(items, dates, as_of, found)
     _read_labels(items, dates, as_of, found)
-    found.repeats = Repeats(branch)
-    found.actions = _action_bullets(items, dates, as_of, today, found)
+    found.actions = _action_bullets(items, dates, as_of, today, found, reader)
     found.listed = set(_sources_shown(found))
-    found.topics = topics_of(in_order, branch)
+    found.topics = _topics(in_order, branch, reader)
     found.recent = in_order
     found.units = _units(sources, branch.today)
     found.warnings.extend(_remarks(branch))
@@ -65,12 +67,10 @@ def read_materials(branch: Branch) -> Materials:
 def _sources_shown(found: Materials) -> Iterator[tuple[str, int]]:
     """Lines that the lists of the brief show, or count as open items."""
     lists = (found.decisions[:MOST_LISTED], found.facts[:MOST_LISTED], found.actions[:MOST_LISTED])
-    for sources in [one.sources for one in found.open_items] + [
-        one.sources for some in lists for one in some
-    ]:
-        for source in sources:
-            path, _, line = source.rpartition(":")
-            yield path, int(line)
+    of_items = (one.sources for one in found.open_items)
+    of_lines = (one.sources for lines in lists for one in lines)
+    for source in chain.from_iterable((*of_items, *of_lines)):
+        yield source.path, source.first
 
 
 def _override_within_cap(branch: Branch, warnings: list[str]) -> tuple[str, str] | None:
@@ -150,11 +150,11 @@ def _read_boxes(
     """Open boxes, each once: urgent first, then by due day, then newest note."""
     limit = days_before(as_of, STALE_BOX_DAYS) if as_of else ""
     groups: dict[str, list[ItemRow]] = {}
-    done: dict[str, list[str]] = {}
+    done: dict[str, list[Source]] = {}
     boxes = [row for row in items if row.item.kind == "task"]
     for row, key in zip(boxes, all_folded(row.item.text for row in boxes), strict=True):
         if row.item.state in DONE_STATES:
-            done.setdefault(key, []).append(source_of(row))
+            done.setdefault(key, []).append(_source_of(row))
         elif row.item.state in OPEN_STATES:
             found.open_boxes += 1
             day = _day(row, dates, found.branch.today)
@@ -163,7 +163,7 @@ def _read_boxes(
             else:
                 groups.setdefault(key, []).append(row)
     found.open_items = [
-        OpenItem(rows[0].item, tuple(source_of(row) for row in rows), tuple(done.get(key, ())))
+        OpenItem(rows[0].item, tuple(_source_of(row) for row in rows), tuple(done.get(key, ())))
         for key, rows in groups.items()
     ]
     found.open_items.sort(key=lambda o: (not URGENT.search(o.item.text), o.item.due or "9999"))
@@ -189,7 +189,7 @@ def _read_labels(
         if key not in seen:
             seen.add(key)
             target = found.facts if row.item.kind == "fact" else found.decisions
-            target.append(Sourced(row.item.text, (source_of(row),)))
+            target.append(Sourced(row.item.text, (_source_of(row),)))
 
 
 def _in_status(row: ItemRow, shown: StatusRow | None) -> bool:
@@ -200,7 +200,12 @@ def _in_status(row: ItemRow, shown: StatusRow | None) -> bool:
 
 
 def _action_bullets(
-    items: Sequence[ItemRow], dates: Mapping[int, str], as_of: str, today: str, materials: Materials
+    items: Sequence[ItemRow],
+    dates: Mapping[int, str],
+    as_of: str,
+    today: str,
+    materials: Materials,
+    reader: BranchReader,
 ) -> list[Sourced]:
     """Bullets under action headings, of the time around the newest note that has such a heading."""
     bullets = [
@@ -219,13 +224,10 @@ def _action_bullets(
     for (_, row), key in zip(near, all_folded(row.item.text for _, row in near), strict=True):
         if key not in seen:
             seen.add(key)
-            if (
-                materials.repeats
-                and materials.repeats.of(line_digest(row.item.text)) > MOST_REPEATS + 1
-            ):
+            if repeats_of(materials, reader)[line_digest(row.item.text)] > MOST_REPEATS + 1:
                 materials.copied_forward += 1
                 continue
-            found.append(Sourced(row.item.text, (source_of(row),)))
+            found.append(Sourced(row.item.text, (_source_of(row),)))
     return found
 
 
@@ -234,6 +236,32 @@ def oldest_bullet(notes: Sequence[NoteRow], today: date) -> str:
     days = [note.date for note in notes if len(note.date) == 10]
     newest = max((day for day in days if day <= today.isoformat()), default="")
     return newest and days_before(newest, STALE_LABEL_DAYS + ACTION_WINDOW_DAYS)
+
+
+def _topics(in_order: Sequence[NoteRow], branch: Branch, reader: BranchReader) -> list[Sourced]:
+    """Second-level headings in turn over the newest notes, each once."""
+    statuses = {(row.note.id, row.status.line) for row in branch.statuses}
+    newest = in_order[:TOPIC_NOTES]
+    headings = reader.topics([note.id for note in newest])
+    pools = [
+        [
+            (note.path, line, heading)
+            for heading, line in headings.get(note.id, ())
+            if (note.id, line) not in statuses
+        ]
+        for note in newest
+    ]
+    in_turn = [topic for topics in zip_longest(*pools) for topic in topics if topic]
+    texts = [without_comment(heading) for *_, heading in in_turn]
+    first: dict[str, Sourced] = {}
+    for (path, line, _), text, key in zip(in_turn, texts, all_folded(texts), strict=True):
+        if text and key not in first:
+            first[key] = Sourced(text, (Source(path, line),))
+    return list(first.values())
+
+
+def _source_of(row: ItemRow) -> Source:
+    return Source(row.note.path, row.item.line)
 
 
 def _day(row: ItemRow, dates: Mapping[int, str], today: date) -> str:
@@ -260,8 +288,7 @@ def _remarks(branch: Branch) -> Iterator[str]:
         for remark in note.remarks:
             yield _remark_line(note.path, remark)
     for path, reason in branch.left_out:
-        if reason != "link":
-            yield f"{path} left out: {reason}"
+        yield f"{path} left out: {reason}"
 
 
 def _remark_line(path: str, remark: Remark) -> str:

@@ -4,23 +4,36 @@ The last section, "Not in this brief", is always there and says what was left ou
 fetches it.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple, TypeAlias
 
 from workingset_mcp.answers.brief.format import (
     SECTIONS,
     BriefSection,
-    Mosts,
     Rendered,
-    Room,
+    SectionCaps,
+    SectionRoom,
     front_matter,
 )
-from workingset_mcp.answers.brief.materials import Materials
+from workingset_mcp.answers.brief.materials import BranchReader, Materials
 from workingset_mcp.answers.budget import count_lines, count_tokens
 
+LEFT_OUT = "Not in this brief"
 _UNLIMITED = 1 << 30
 _LEAST_BESIDE_OVERRIDE = 250
 LEAST_SPARE_TOKENS = 40
 SHORT_STATUS_TOKENS = 80
+_Render: TypeAlias = Callable[[dict[str, int]], dict[str, Rendered]]  # limits -> sections, by title
+
+
+class SectionSpan(NamedTuple):
+    """Where the text below a section's title stands in a brief."""
+
+    title: str
+    start: int
+    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,27 +43,35 @@ class Brief:
     text: str
     tokens: int
     warnings: tuple[str, ...]
+    spans: tuple[SectionSpan, ...] = ()
+    branch: str = ""
+
+    def sections(self) -> list[tuple[str, str]]:
+        """Titles of its sections with their texts."""
+        return [(span.title, self.text[span.start : span.end]) for span in self.spans]
 
 
-def make_brief(materials: Materials, room_tokens: int, mosts: Mosts | None = None) -> Brief:
+def make_brief(materials: Materials, reader: BranchReader, room_tokens: int) -> Brief:
     """The fullest brief that costs about `room_tokens`, never more where that is possible.
 
     The caller counts the final text: the least brief (head and what is left out) may be over.
     """
     materials = replace(materials)  # its override may go out of this brief only
-    mosts = (mosts or Mosts()).for_budget(room_tokens)
+    caps = SectionCaps().for_budget(room_tokens)
     head = front_matter(materials)
     fixed = count_tokens(head)
     warnings = _leave_out_large_override(materials, room_tokens - fixed)
-    rendered = _render_all(materials, mosts, dict.fromkeys((s.title for s in SECTIONS), _UNLIMITED))
+    render = partial(_render_all, materials, reader, caps)
+    rendered = render(dict.fromkeys((s.title for s in SECTIONS), _UNLIMITED))
     text = _assembled(head, rendered, materials)
     tokens = fixed + _tokens_below_head(rendered, materials)
     if tokens > room_tokens:
         reserve = count_tokens(_not_in_this_brief(rendered, materials)) + 30
         limits = _limits(rendered, room_tokens - fixed - min(reserve, room_tokens // 3))
-        text = _within(head, limits, materials, mosts, room_tokens)
+        text, rendered = _within(head, limits, materials, render, room_tokens)
         tokens = count_tokens(text)
-    return Brief(text, tokens, tuple(warnings))
+    spans = _spans(head, rendered, text)
+    return Brief(text, tokens, tuple(warnings), spans, materials.branch.name)
 
 
 def _leave_out_large_override(materials: Materials, room: int) -> list[str]:
@@ -69,13 +90,15 @@ def _leave_out_large_override(materials: Materials, room: int) -> list[str]:
     return warnings
 
 
-def _render_all(materials: Materials, mosts: Mosts, limits: dict[str, int]) -> dict[str, Rendered]:
+def _render_all(
+    materials: Materials, reader: BranchReader, caps: SectionCaps, limits: dict[str, int]
+) -> dict[str, Rendered]:
     used: dict[str, int] = {}
     found: dict[str, Rendered] = {}
     for section in SECTIONS:
         title = count_tokens(f"## {section.title} (000 of 000)\n")
         tokens = limits[section.title] - title
-        one = section.render(Room(materials, mosts, max(0, tokens), used))
+        one = section.render(SectionRoom(materials, reader, caps, max(0, tokens), used))
         found[section.title] = one if tokens > 0 else Rendered("", one.left_out)
     return found
 
@@ -139,6 +162,17 @@ def _assembled(head: str, rendered: dict[str, Rendered], materials: Materials) -
     return f"{head}{body}{_not_in_this_brief(rendered, materials)}"
 
 
+def _spans(head: str, rendered: dict[str, Rendered], text: str) -> tuple[SectionSpan, ...]:
+    """The sections of a brief that was assembled from these."""
+    found, at = [], len(head)
+    for section in SECTIONS:
+        end = at + len(_titled(section, rendered[section.title]))
+        if end > at:
+            found.append(SectionSpan(section.title, text.index("\n", at) + 1, end))
+        at = end
+    return (*found, SectionSpan(LEFT_OUT, text.index("\n", at) + 1, len(text)))
+
+
 def _tokens_below_head(rendered: dict[str, Rendered], materials: Materials) -> int:
     """Tokens of the sections and of what is left out; each begins with a mark and ends its line."""
     counts = [count_tokens(_not_in_this_brief(rendered, materials))]
@@ -166,14 +200,14 @@ def _not_in_this_brief(rendered: dict[str, Rendered], materials: Materials) -> s
         f"- All {materials.source_tokens:,} tokens of {materials.source_notes} note{plural}:"
         f' search_notes(query=…, branch="{branch.name}") or query_full_context(branch="{branch.name}")'
     )
-    return "## Not in this brief\n" + "\n".join(lines) + "\n"
+    return f"## {LEFT_OUT}\n" + "\n".join(lines) + "\n"
 
 
 def _within(
-    head: str, limits: dict[str, int], materials: Materials, mosts: Mosts, room: int
-) -> str:
-    """The brief with these limits, its spare room given out; whole sections give way while it is over."""
-    rendered = _render_all(materials, mosts, limits)
+    head: str, limits: dict[str, int], materials: Materials, render: _Render, room: int
+) -> tuple[str, dict[str, Rendered]]:
+    """The brief within these limits, spare room given out; sections are dropped while it is too long."""
+    rendered = render(limits)
     text = _assembled(head, rendered, materials)
     for section in sorted(SECTIONS, key=lambda s: s.priority):
         spare = room - count_tokens(text) - 20
@@ -182,7 +216,7 @@ def _within(
         if not rendered[section.title].left_out and section.share:
             continue
         grown = {**limits, section.title: limits[section.title] + spare}
-        second = _render_all(materials, mosts, grown)
+        second = render(grown)
         longer = _assembled(head, second, materials)
         if count_tokens(longer) <= room:
             limits, rendered, text = grown, second, longer
@@ -191,6 +225,6 @@ def _within(
             break
         if section.priority and rendered[section.title].text:
             limits = {**limits, section.title: 0}
-            rendered = _render_all(materials, mosts, limits)
+            rendered = render(limits)
             text = _assembled(head, rendered, materials)
-    return text
+    return text, rendered

@@ -8,19 +8,20 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from workingset_mcp.answers.answer import (
+    Source,
     closing_fence,
     counted,
     marked_line,
     quoted_block,
     source_mark,
 )
-from workingset_mcp.answers.brief.materials import Materials, Sourced
-from workingset_mcp.answers.brief.newest import line_ranges, newest_notes
-from workingset_mcp.answers.brief.standing import standing_lines
+from workingset_mcp.answers.brief.materials import BranchReader, Materials, Sourced
+from workingset_mcp.answers.brief.newest import newest_notes, runs_of
+from workingset_mcp.answers.brief.undated import standing_lines
 from workingset_mcp.answers.budget import count_tokens, least_tokens, take_lines
 from workingset_mcp.notes.dates import days_before
 from workingset_mcp.notes.front_matter import written_block
-from workingset_mcp.notes.note import BRIEF_KIND
+from workingset_mcp.notes.written_brief import BRIEF_KIND
 
 VERSION = 3
 SPARE = 0.7
@@ -28,7 +29,7 @@ UPTO = (0.5, 0.6, 0.9)
 STATUS_RECENT_DAYS = 45
 
 
-class Mosts(NamedTuple):
+class SectionCaps(NamedTuple):
     """The most a section shows, whatever the budget up to 8,000 tokens allows."""
 
     open_items: int = 25
@@ -50,18 +51,19 @@ class Mosts(NamedTuple):
     newest_tokens_without_status: int = 1_400
     newest_tokens_beside_long_status: int = 400
 
-    def for_budget(self, budget_tokens: int) -> "Mosts":
+    def for_budget(self, budget_tokens: int) -> "SectionCaps":
         """Above 8,000 tokens everything grows in proportion."""
         if budget_tokens <= 8_000:
             return self
-        return Mosts(*(most * budget_tokens // 8_000 for most in self))
+        return SectionCaps(*(most * budget_tokens // 8_000 for most in self))
 
 
-class Room(NamedTuple):
+class SectionRoom(NamedTuple):
     """What a section may use."""
 
     materials: Materials
-    mosts: Mosts
+    reader: BranchReader
+    caps: SectionCaps
     tokens: int
     used: dict[str, int]  # tokens of sections that leave room to others
 
@@ -83,7 +85,7 @@ class BriefSection(NamedTuple):
     title: str
     share: float  # of a tight budget
     priority: int  # who gets unused room first
-    render: Callable[[Room], Rendered]
+    render: Callable[[SectionRoom], Rendered]
 
 
 def front_matter(materials: Materials) -> str:
@@ -100,31 +102,31 @@ def front_matter(materials: Materials) -> str:
         "version": VERSION,
     }
     if status:
-        fields["status_source"] = f"{status.note.path}:{status.status.line}"
+        fields["status_source"] = str(Source(status.note.path, status.status.line))
     return f"---\n{written_block(fields)}---\n# Brief: {branch.name}\n"
 
 
-def _override(room: Room) -> Rendered:
+def _override(room: SectionRoom) -> Rendered:
     override = room.materials.override
     if override is None:
         return Rendered("")
     path, text = override
-    return Rendered(f"{source_mark(path)}\n{quoted_block(text, 1, path)}\n")
+    return Rendered(f"{source_mark(Source(path))}\n{quoted_block(text, 1, Source(path))}\n")
 
 
-def _status(room: Room) -> Rendered:
+def _status(room: SectionRoom) -> Rendered:
     """The block word for word; too long, it is cut at a block border or a line."""
     row = room.materials.status
     if row is None:
         return Rendered("")
     note, status = row
-    source = f"{note.path}:{status.line}"
+    source = Source(note.path, status.line)
     undated = "" if status.date else " The heading carries no date."
     head = f"_Source: [{source}]_{undated}\n"
-    lines = room.materials.branch.lines(note, status.line, status.last_line)
+    lines = room.reader.lines(note, status.line, status.last_line)
     whole = head + _status_block([*lines, *closing_fence(lines)], source, status.last_line)
     if not status.date:
-        room = room._replace(tokens=min(room.tokens, room.mosts.undated_status_tokens))
+        room = room._replace(tokens=min(room.tokens, room.caps.undated_status_tokens))
     tokens = count_tokens(whole)
     room.used["status"] = min(tokens, room.tokens)
     if tokens <= room.tokens:
@@ -149,10 +151,8 @@ def _status(room: Room) -> Rendered:
     return Rendered(text)
 
 
-def _status_block(lines: Sequence[str], source: str, last: int) -> str:
-    first = source.rpartition(":")[2]
-    lines_named = source if int(first) == last else f"{source}-{last}"
-    return f"{quoted_block(chr(10).join(lines), 1, lines_named)}\n"
+def _status_block(lines: Sequence[str], source: Source, last: int) -> str:
+    return f"{quoted_block(chr(10).join(lines), 1, source._replace(last=last))}\n"
 
 
 def _block_border(lines: Sequence[str], kept: int) -> int:
@@ -163,14 +163,14 @@ def _block_border(lines: Sequence[str], kept: int) -> int:
     return kept
 
 
-def _newest(room: Room) -> Rendered:
-    materials, mosts = room.materials, room.mosts
-    most = mosts.newest_tokens_without_status
+def _newest(room: SectionRoom) -> Rendered:
+    materials, caps = room.materials, room.caps
+    most = caps.newest_tokens_without_status
     if _has_recent_status(materials):
-        long = room.used.get("status", 0) > mosts.newest_tokens
-        most = mosts.newest_tokens_beside_long_status if long else mosts.newest_tokens
+        long = room.used.get("status", 0) > caps.newest_tokens
+        most = caps.newest_tokens_beside_long_status if long else caps.newest_tokens
     most = min(most, materials.source_tokens // 2)
-    newest = newest_notes(materials, min(room.tokens, most))
+    newest = newest_notes(materials, room.reader, min(room.tokens, most))
     room.used["newest"] = newest.tokens
     left: tuple[str, ...] = ()
     if newest.left_out:
@@ -189,7 +189,7 @@ def _has_recent_status(materials: Materials) -> bool:
     return status.status.date >= days_before(newest, STATUS_RECENT_DAYS)
 
 
-def _open_items(room: Room) -> Rendered:
+def _open_items(room: SectionRoom) -> Rendered:
     materials = room.materials
     lines = _box_lines(room)
     bullets = [
@@ -221,16 +221,16 @@ def _open_items(room: Room) -> Rendered:
     return Rendered(f"{title}\n{text}" if text or total else "", left)
 
 
-def _box_lines(room: Room) -> list[str]:
+def _box_lines(room: SectionRoom) -> list[str]:
     """The open boxes as printed, each with where it stands and where it is marked done."""
     lines = []
-    for one in room.materials.open_items[: room.mosts.open_items]:
-        sources = [*one.sources[:5]]
-        if len(one.sources) > 5:
-            sources.append(f"and {len(one.sources) - 5} more")
+    for one in room.materials.open_items[: room.caps.open_items]:
+        also = f", and {len(one.sources) - 5} more" if len(one.sources) > 5 else ""
         if one.done_in:
-            sources[-1] += f" · done in {', '.join(one.done_in[:3])}"
-        lines.append(f"- [{one.item.state}] {marked_line(one.item.text, *sources)}\n")
+            also += f" · done in {', '.join(map(str, one.done_in[:3]))}"
+        lines.append(
+            f"- [{one.item.state}] {marked_line(one.item.text, *one.sources[:5], also=also)}\n"
+        )
     return lines
 
 
@@ -253,16 +253,16 @@ def _items_left_out(materials: Materials, boxes: int, bullets: int) -> Iterator[
         )
 
 
-def _most_actions(room: Room) -> int:
+def _most_actions(room: SectionRoom) -> int:
     """Fewer bullets without a box where people use boxes."""
-    boxes = min(len(room.materials.open_items), room.mosts.open_items)
-    return max(room.mosts.actions // 2, room.mosts.actions - boxes // 2)
+    boxes = min(len(room.materials.open_items), room.caps.open_items)
+    return max(room.caps.actions // 2, room.caps.actions - boxes // 2)
 
 
-def _decisions(room: Room) -> Rendered:
+def _decisions(room: SectionRoom) -> Rendered:
     materials, branch = room.materials, room.materials.branch.name
     left = []
-    rendered = _list(room, materials.decisions, room.mosts.decisions)
+    rendered = _list(room, materials.decisions, room.caps.decisions)
     shown = rendered.text.count("\n") - 1 if rendered.text else 0
     if len(materials.decisions) > shown:
         rest = counted(len(materials.decisions) - shown, "more labelled line")
@@ -277,31 +277,31 @@ def _decisions(room: Room) -> Rendered:
     return Rendered(rendered.text, tuple(left))
 
 
-def _facts(room: Room) -> Rendered:
+def _facts(room: SectionRoom) -> Rendered:
     return _list(
         room,
         room.materials.facts,
-        room.mosts.facts,
+        room.caps.facts,
         "fact",
         'list_items(kind="fact", branch="{}")',
     )
 
 
-def _standing(room: Room) -> Rendered:
+def _standing(room: SectionRoom) -> Rendered:
     """Rhythm and roles, contacts, rules, leads: each up to its most, as quotes of their notes."""
-    materials, mosts = room.materials, room.mosts
-    spare = mosts.newest_tokens_without_status - room.used.get("newest", 0)
-    most_tokens = mosts.standing_tokens + max(0, int(spare * SPARE))
+    materials, caps = room.materials, room.caps
+    spare = caps.newest_tokens_without_status - room.used.get("newest", 0)
+    most_tokens = caps.standing_tokens + max(0, int(spare * SPARE))
     if _has_recent_status(materials):
-        most_tokens = mosts.standing_tokens_beside_status
+        most_tokens = caps.standing_tokens_beside_status
     limit = min(room.tokens, most_tokens, materials.source_tokens * 2 // 5)
     if not materials.standing:
-        materials.standing.update(standing_lines(materials.branch, materials.recent))
+        materials.standing.update(standing_lines(room.reader, materials.recent))
     picked: dict[str, dict[int, str]] = {}
     used = 0
     for kind, most, up_to in (
-        ("rhythm", mosts.rhythm, UPTO[0]), ("contact", mosts.contact, UPTO[1]), ("rule", mosts.rule, UPTO[2]),
-        ("lead", mosts.lead, 1.0),
+        ("rhythm", caps.rhythm, UPTO[0]), ("contact", caps.contact, UPTO[1]), ("rule", caps.rule, UPTO[2]),
+        ("lead", caps.lead, 1.0),
     ):  # fmt: skip
         count = 0
         for line in materials.standing.get(kind, ()):
@@ -330,30 +330,30 @@ def _quoted_lines(path: str, lines: dict[int, str], number: int) -> str:
     """Lines of one note: a lone one with its source mark, several as one quote that names them all."""
     if len(lines) == 1:
         ((line, text),) = lines.items()
-        return f"- {marked_line(text, f'{path}:{line}')}\n"
+        return f"- {marked_line(text, Source(path, line))}\n"
     ordered = sorted(lines)
     text = "\n".join(f"- {lines[line]}" for line in ordered)
-    return f"{quoted_block(text, number, f'{path}:{line_ranges(ordered)}')}\n"
+    return f"{quoted_block(text, number, *runs_of(path, ordered))}\n"
 
 
-def _topics(room: Room) -> Rendered:
-    room = room._replace(tokens=min(room.tokens, room.mosts.topics_tokens))
-    return _list(room, room.materials.topics, room.mosts.topics)
+def _topics(room: SectionRoom) -> Rendered:
+    room = room._replace(tokens=min(room.tokens, room.caps.topics_tokens))
+    return _list(room, room.materials.topics, room.caps.topics)
 
 
-def _recent(room: Room) -> Rendered:
+def _recent(room: SectionRoom) -> Rendered:
     notes = room.materials.recent
     lines = [
-        f"- {note.date or 'undated'} {marked_line(note.title, note.path)}\n"
-        for note in notes[: room.mosts.recent]
+        f"- {note.date or 'undated'} {marked_line(note.title, Source(note.path))}\n"
+        for note in notes[: room.caps.recent]
     ]
-    kept = take_lines(lines, min(room.tokens, room.mosts.recent_tokens))
+    kept = take_lines(lines, min(room.tokens, room.caps.recent_tokens))
     text = "".join(lines[:kept])
     return Rendered(f" ({kept} of {len(notes)})\n{text}" if text else "")
 
 
 def _list(
-    room: Room, lines: Sequence[Sourced], most: int, noun: str = "", call: str = ""
+    room: SectionRoom, lines: Sequence[Sourced], most: int, noun: str = "", call: str = ""
 ) -> Rendered:
     printed = [f"- {marked_line(line.text, *line.sources)}\n" for line in lines[:most]]
     kept = take_lines(printed, room.tokens)

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from workingset_mcp.answers.answer import marked_line, quoted_block
-from workingset_mcp.answers.brief.materials import Materials, ToldLine, ToldUnit
+from workingset_mcp.answers.answer import Source, marked_line, quoted_block
+from workingset_mcp.answers.brief.materials import BranchReader, Materials, ToldLine, ToldUnit
 from workingset_mcp.answers.brief.telling import ONLY_LINK, telling_lines
 from workingset_mcp.answers.budget import count_tokens, least_tokens
 from workingset_mcp.notes.markdown import outline_of
-from workingset_mcp.notes.outline import Kind, Outline
+from workingset_mcp.notes.outline import LineKind, Outline
 
 MOST_UNITS = 6
 LEAST_UNIT_CHARACTERS = 40
@@ -35,10 +35,10 @@ class Newest(NamedTuple):
     left_out: int
 
 
-def newest_notes(materials: Materials, limit_tokens: int) -> Newest:
+def newest_notes(materials: Materials, reader: BranchReader, limit_tokens: int) -> Newest:
     """The newest notes within a limit."""
     if not materials.told:
-        materials.told.extend(_units(materials))
+        materials.told.extend(_units(materials, reader))
     units = materials.told
     ordered = list(_most_telling_first(units))
     room = limit_tokens
@@ -77,13 +77,13 @@ def _printed(
     return parts, shown
 
 
-def _units(materials: Materials) -> Iterator[ToldUnit]:
+def _units(materials: Materials, reader: BranchReader) -> Iterator[ToldUnit]:
     """The newest dated stretches that say something, at most six."""
     found = 0
     for unit in materials.units:
         last = min(unit.last_line, unit.first_line + MOST_UNIT_LINES)
-        outline = outline_of("\n".join(materials.branch.lines(unit.note, unit.first_line, last)))
-        lines = telling_lines(materials, unit, outline)
+        outline = outline_of("\n".join(reader.lines(unit.note, unit.first_line, last)))
+        lines = telling_lines(materials, reader, unit, outline)
         told = sum(len(line.text) for line in lines if not ONLY_LINK.match(line.text))
         if told < LEAST_UNIT_CHARACTERS:
             continue
@@ -145,7 +145,7 @@ def _runs(picked: Sequence[int], outline: Outline, offset: int) -> Iterator[tupl
     for number in picked[1:]:
         between = range(end + 1, number)
         bridging = all(
-            not outline.lines[n - offset].strip() or outline.kinds[n - offset] == Kind.HEADING
+            not outline.lines[n - offset].strip() or outline.kinds[n - offset] == LineKind.HEADING
             for n in between
         )
         if bridging and len(between) <= 4:
@@ -161,20 +161,20 @@ def _quoted(unit: ToldUnit, runs: Sequence[tuple[int, int]], quote: int) -> str:
     lines, offset, path = unit.outline.lines, unit.unit.first_line, unit.unit.note.path
     if len(runs) == 1 and runs[0][0] == runs[0][1]:
         line = runs[0][0]
-        return f"{marked_line(lines[line - offset].strip(), f'{path}:{line}')}\n"
+        return f"{marked_line(lines[line - offset].strip(), Source(path, line))}\n"
     text = "\n".join(
         line for first, last in runs for line in lines[first - offset : last - offset + 1]
     )
     numbers = [number for first, last in runs for number in range(first, last + 1)]
-    return f"{quoted_block(text, quote, f'{path}:{line_ranges(numbers)}')}\n"
+    return f"{quoted_block(text, quote, *runs_of(path, numbers))}\n"
 
 
-def line_ranges(numbers: Sequence[int]) -> str:
-    """Ascending line numbers as `12-31,40`."""
-    parts: list[list[int]] = []
+def runs_of(path: str, numbers: Sequence[int]) -> list[Source]:
+    """Ascending line numbers of a note as runs of lines."""
+    runs: list[Source] = []
     for number in numbers:
-        if parts and number == parts[-1][1] + 1:
-            parts[-1][1] = number
+        if runs and number == runs[-1].last + 1:
+            runs[-1] = runs[-1]._replace(last=number)
         else:
-            parts.append([number, number])
-    return ",".join(f"{first}-{last}" if last > first else str(first) for first, last in parts)
+            runs.append(Source(path, number, number))
+    return runs

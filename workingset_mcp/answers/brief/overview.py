@@ -20,8 +20,16 @@ class BranchLine(NamedTuple):
     newest_path: str
 
 
-def make_overview(vault: str, branches: Sequence[BranchLine], room_tokens: int) -> tuple[str, int]:
-    """One line a branch, the one with the newest date first, and its tokens; the rest is counted."""
+class Overview(NamedTuple):
+    """The overview as printed, its tokens, and every branch in its order."""
+
+    text: str
+    tokens: int
+    branches: tuple[BranchLine, ...]
+
+
+def make_overview(vault: str, branches: Sequence[BranchLine], room_tokens: int) -> Overview:
+    """One line a branch, the newest first; those that do not fit are counted."""
     ordered = sorted(branches, key=lambda b: b.name)
     ordered.sort(key=lambda b: max(b.status_date, b.newest_date), reverse=True)
     head = f"# Branches of {vault} ({len(ordered)})\n"
@@ -32,7 +40,8 @@ def make_overview(vault: str, branches: Sequence[BranchLine], room_tokens: int) 
         names = ", ".join(branch.name for branch in ordered[kept : kept + 5])
         shown.append(f"{len(lines) - kept} more branches ({names}, …): raise budget\n")
     shown.append('Next: get_brief(branch="…") for one of them.\n')
-    return "".join(shown), sum(map(count_tokens, shown))
+    tokens = sum(map(count_tokens, shown))
+    return Overview("".join(shown), tokens, tuple(ordered))
 
 
 def _line(branch: BranchLine) -> str:

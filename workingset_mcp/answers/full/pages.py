@@ -10,11 +10,13 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from workingset_mcp.answers.answer import Draft, counted, fenced
+from workingset_mcp.answers.answer import Answer, Call, Source, counted, fenced
 from workingset_mcp.answers.budget import MOST_BUDGET, count_tokens, take_lines
 from workingset_mcp.caller import stop_if_gone
 from workingset_mcp.errors import ArgumentError
+from workingset_mcp.notes.dates import first_day
 from workingset_mcp.notes.markdown import line_ends_kept
 
 UNDATED = "undated"  # as `since`: only what carries no date
@@ -40,10 +42,10 @@ class Extract:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A result set: what was asked, in the words of a call, and its extracts in date order."""
+    """A result set: what was asked, the call for it, and its extracts in date order."""
 
     subject: str
-    call: str  # arguments of the call, without the cursor
+    call: Call  # without a cursor
     extracts: tuple[Extract, ...]
     notices: tuple[str, ...] = ()
     exact: bool = True  # whether the tokens are counted, not estimated
@@ -57,7 +59,7 @@ class Record:
 
     def digest(self) -> str:
         """Digest of what stands in the result, not of what else is in the vault."""
-        digest = hashlib.sha256(self.call.encode("utf-8", "replace"))
+        digest = hashlib.sha256(self.call.written_arguments.encode("utf-8", "replace"))
         for extract in self.extracts:
             digest.update(f"{extract.path}\0{extract.first_line}\0{extract.digest}\0".encode())
         return digest.hexdigest()[:6]
@@ -77,16 +79,16 @@ class Cursor:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class PageRoom:
     """What a page, or the rest of it, may cost as printed."""
 
     tokens: int
     bytes: int | None = None
 
-    def less(self, text: str) -> "Room":
+    def less(self, text: str) -> "PageRoom":
         """The room that is left behind a text."""
         size = None if self.bytes is None else self.bytes - _size(text)
-        return Room(self.tokens - count_tokens(text), size)
+        return PageRoom(self.tokens - count_tokens(text), size)
 
     def share(self, text: str) -> float:
         """How much of a text fits: 1 when it does."""
@@ -95,28 +97,35 @@ class Room:
         return min(1.0, tokens, size)
 
 
+class ShownExtract(NamedTuple):
+    """A part of an extract that a page shows."""
+
+    source: Source
+    date: str
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page as printed, its number and the cursor of the next."""
+    """One page as printed, its number, the cursor of the next, and what it shows.
 
-    body: str
-    number: int
-    pages: int
-    next_cursor: Cursor | None
+    A plan, and an answer without text, is a page 0 of 0.
+    """
+
+    body: str = ""
+    number: int = 0
+    pages: int = 0
+    next_cursor: Cursor | None = None
+    shown: tuple[ShownExtract, ...] = ()
 
 
-def first_day(value: str) -> str:
-    """The first day that an ISO date of any precision can mean."""
-    return f"{value}-01-01"[:10]
-
-
-def record_draft(
+def compose_page(
     record: Record,
     cursor_text: str | None,
     heavy_limit: int,
     room: int,
     most_bytes: int | None = None,
-) -> Draft:
+) -> Answer[Page]:
     """A page of a record with the whole cost on its first line; a plan when it is over the limit.
 
     Raises ArgumentError for a cursor that is none of ours, or behind the end.
@@ -125,28 +134,28 @@ def record_draft(
     head = "".join(f"{notice}\n" for notice in record.notices)
     cost = _cost(record)
     if not record.extracts:
-        return Draft(cost, f"{head}Nothing there.\n", found=False)
+        return Answer(cost, f"{head}Nothing there.\n", Page(), found=False)
     if not same:
         body = (
             "The notes changed since that cursor was given. Nothing is shown, so that nothing is"
-            f" skipped or repeated.\nnext: query_full_context({record.call}) from the beginning\n"
+            f" skipped or repeated.\nnext: {record.call} from the beginning\n"
         )
-        return Draft(f"{cost} · changed since page {cursor.page - 1}", head + body)
+        subject = f"{cost} · changed since page {cursor.page - 1}"
+        return Answer(subject, head + body, Page(), next_calls=(record.call,))
     _check_place(record, cursor)
     if record.tokens > heavy_limit and not cursor_text and not record.narrowed:
-        return Draft(
-            f"{cost} · a plan, no text",
-            head + _plan(record, heavy_limit, room - count_tokens(head)),
-        )
+        plan, calls = _plan(record, heavy_limit, room - count_tokens(head))
+        return Answer(f"{cost} · a plan, no text", head + plan, Page(), next_calls=calls)
     header = (
         f"[workingset] {cost} · page 9,999 of 9,999 · {MOST_BUDGET:,}/{MOST_BUDGET:,} tokens · \n"
     )
     left = None if most_bytes is None else most_bytes - _size(header) - _STATE_BYTES
-    page = _make_fitting(record, cursor, Room(room - 12, left).less(head))
-    body = page.body
-    if page.next_cursor:
-        body = _next_line(record, page.next_cursor) + body
-    return Draft(f"{cost} · page {page.number} of {page.pages}", head + body)
+    page = _make_fitting(record, cursor, PageRoom(room - 12, left).less(head))
+    following = (_next_call(record, page.next_cursor),) if page.next_cursor else ()
+    body = head + "".join(f"next: {call}\n" for call in following) + page.body
+    sources = tuple(shown.source for shown in page.shown)
+    subject = f"{cost} · page {page.number} of {page.pages}"
+    return Answer(subject, body, page, sources=sources, next_calls=following)
 
 
 def cursor_from(text: str | None, digest: str) -> tuple[Cursor, bool]:
@@ -174,16 +183,15 @@ def _check_place(record: Record, cursor: Cursor) -> None:
     if not inside:
         raise ArgumentError(
             f"cursor={str(cursor)[:40]!r} is behind the end of the record.",
-            f"Take it from the line `next:`, or begin again: query_full_context({record.call}).",
+            f"Take it from the line `next:`, or begin again: {record.call}.",
         )
 
 
-def _next_line(record: Record, cursor: Cursor) -> str:
-    scope = f"{record.call}, " if record.call else ""
-    return f'next: query_full_context({scope}cursor="{cursor}")\n'
+def _next_call(record: Record, cursor: Cursor) -> Call:
+    return record.call.adding(cursor=str(cursor))
 
 
-def _make_fitting(record: Record, cursor: Cursor, room: Room) -> Page:
+def _make_fitting(record: Record, cursor: Cursor, room: PageRoom) -> Page:
     """The page, with room for the line `next:` where another one follows."""
     rest = sum(extract.tokens for extract in record.extracts[cursor.extract + 1 :])
     if rest < room.tokens:
@@ -191,21 +199,22 @@ def _make_fitting(record: Record, cursor: Cursor, room: Room) -> Page:
         if page.next_cursor is None:
             return page
     longest = Cursor(cursor.page + 1, cursor.digest, len(record.extracts), 999_999_999)
-    return make_page(record.extracts, cursor, room.less(_next_line(record, longest)))
+    return make_page(record.extracts, cursor, room.less(f"next: {_next_call(record, longest)}\n"))
 
 
-def make_page(extracts: Sequence[Extract], cursor: Cursor, room: Room) -> Page:
+def make_page(extracts: Sequence[Extract], cursor: Cursor, room: PageRoom) -> Page:
     """The page that begins at a cursor and costs at most `room` as printed.
 
     Raises ArgumentError when not even a character fits.
     """
     blocks: list[str] = []
+    shown: list[ShownExtract] = []
     left = room
     at, character = cursor.extract, cursor.character
     while at < len(extracts):
         stop_if_gone()
         text = extracts[at].text()
-        block, taken = _block(extracts[at], text, character, left)
+        block, part = _block(extracts[at], text, character, left)
         if not block:
             if blocks:
                 break
@@ -214,19 +223,20 @@ def make_page(extracts: Sequence[Extract], cursor: Cursor, room: Room) -> Page:
                 "Ask with a larger budget.",
             )
         blocks.append(block)
+        shown.append(part)
         left = left.less(block)
-        character += taken
+        character += len(part.text)
         if character < len(text):
             break
         at, character = at + 1, 0
         if left.tokens < _HEAD_TOKENS // 2:
             break
     if at >= len(extracts):
-        return Page("".join(blocks), cursor.page, cursor.page, None)
+        return Page("".join(blocks), cursor.page, cursor.page, None, tuple(shown))
     total = sum(extract.tokens for extract in extracts)
     pages = max(cursor.page + 1, math.ceil(total / max(1, room.tokens - _HEAD_TOKENS)))
     following = Cursor(cursor.page + 1, cursor.digest, at, character)
-    return Page("".join(blocks), cursor.page, pages, following)
+    return Page("".join(blocks), cursor.page, pages, following, tuple(shown))
 
 
 def _cost(record: Record) -> str:
@@ -237,29 +247,29 @@ def _cost(record: Record) -> str:
     return f"{record.subject}: {about}{record.tokens:,} tokens in {notes}{span}"
 
 
-def _block(extract: Extract, text: str, character: int, room: Room) -> tuple[str, int]:
-    """A part of an extract as printed, and how many characters it takes; no block: none fits."""
+def _block(extract: Extract, text: str, character: int, room: PageRoom) -> tuple[str, ShownExtract]:
+    """A part of an extract as printed, and the part itself; no block where none fits."""
     rest = text[character : character + max(room.tokens, 1) * _MOST_CHARACTERS]
+    nothing = ShownExtract(Source(extract.path), extract.date, "")
     if not rest:
         head = f"### {extract.path} · {extract.date or UNDATED} · empty\n"
-        return (head if room.share(head) == 1 else ""), 0
+        return (head if room.share(head) == 1 else ""), nothing
     first = extract.first_line + _line_ends(text, character)
     part = _beginning(text, character, rest, room.tokens)
     while part:
-        block = _printed(extract, first, part)
+        source = Source(extract.path, first, first + len(line_ends_kept(part)) - 1)
+        shown = ShownExtract(source, extract.date, part)
+        block = _printed(shown)
         share = room.share(block)
         if share == 1:
-            return block, len(part)
+            return block, shown
         part = _shorter(text, character, part, int(len(part) * min(share, 0.98)))
-    return "", 0
+    return "", nothing
 
 
-def _printed(extract: Extract, first: int, part: str) -> str:
-    last = first + len(line_ends_kept(part)) - 1
-    named = f"{first}-{last}" if last > first else str(first)
-    inside = "" if part.endswith(("\n", "\r")) else " · no line end behind the last line"
-    dated = extract.date or UNDATED
-    return f"### {extract.path}:{named} · {dated}{inside}\n{fenced(part)}\n"
+def _printed(shown: ShownExtract) -> str:
+    inside = "" if shown.text.endswith(("\n", "\r")) else " · no line end behind the last line"
+    return f"### {shown.source} · {shown.date or UNDATED}{inside}\n{fenced(shown.text)}\n"
 
 
 def _line_ends(text: str, character: int) -> int:
@@ -298,28 +308,27 @@ def _size(text: str) -> int:
     return len(text.encode("utf-8", "replace"))
 
 
-def _plan(record: Record, heavy_limit: int, room: int) -> str:
+def _plan(record: Record, heavy_limit: int, room: int) -> tuple[str, tuple[Call, ...]]:
     """Shards by month with their sizes and the call for each: a large task is to be split."""
     months: dict[str, list[Extract]] = {}
     for extract in record.parts() if record.parts else record.extracts:
         month = first_day(extract.date)[:7] if extract.date else UNDATED
         months.setdefault(month, []).append(extract)
-    scope = f"{record.call}, " if record.call else ""
-    lines = []
+    lines, calls = [], []
     for month in sorted(months):
         extracts = months[month]
         tokens = sum(extract.tokens for extract in extracts)
-        since = f'since="{month}"' if month == UNDATED else f'since="{month}", until="{month}"'
-        lines.append(
-            f"- {month}: {tokens:,} tokens in {counted(len({e.path for e in extracts}), 'note')}:"
-            f" query_full_context({scope}{since})\n"
-        )
+        call = record.call.adding(since=month)
+        calls.append(call if month == UNDATED else call.adding(until=month))
+        notes = counted(len({extract.path for extract in extracts}), "note")
+        lines.append(f"- {month}: {tokens:,} tokens in {notes}: {calls[-1]}\n")
     text = (
         f"Over {heavy_limit:,} tokens: split the task. Read only the shards you need, or give"
         " query=…: every section that holds all its words.\n"
     )
     kept = take_lines(lines[:_MOST_SHARDS], room - count_tokens(text) - 30)
-    text += "".join(lines[len(lines) - kept :])  # the newest ones, where not all fit
-    if kept < len(lines):
-        text += f"{len(lines) - kept} earlier shards: narrow by since and until\n"
-    return text
+    earlier = len(lines) - kept
+    text += "".join(lines[earlier:])  # the newest ones, where not all fit
+    if earlier:
+        text += f"{earlier} earlier shards: narrow by since and until\n"
+    return text, tuple(calls[earlier:])

@@ -48,7 +48,7 @@ def check_vault(workspace: Workspace, step: Callable[[], None] = lambda: None) -
     for reading in read_branches(workspace):
         for rule in RULES:
             for finding in rule.look(reading):
-                yield finding._replace(code=rule.code, severity=rule.severity)
+                yield finding._replace(rule=rule.code, severity=rule.severity)
         step()
 
 

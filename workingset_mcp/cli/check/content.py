@@ -8,7 +8,8 @@ from functools import lru_cache
 from workingset_mcp.cli.check.reading import Finding, Reading, said
 from workingset_mcp.index.rows import ItemRow
 from workingset_mcp.notes.lines import DONE_STATES, OPEN_STATES
-from workingset_mcp.notes.outline import Kind
+from workingset_mcp.notes.note import RemarkKind
+from workingset_mcp.notes.outline import LineKind
 from workingset_mcp.workspace.facade import Workspace
 
 _PEOPLE = (
@@ -40,7 +41,7 @@ def unlabelled_totals(reading: Reading) -> Iterator[Finding]:
     figures: dict[str, tuple[str, int, str]] = {}
     for path, outline in reading.outlines.items():
         for number, line in enumerate(outline.lines, start=1):
-            if outline.kind(number) not in (Kind.TEXT, Kind.TABLE) or not any(
+            if outline.kind(number) not in (LineKind.TEXT, LineKind.TABLE) or not any(
                 c.isdigit() for c in line
             ):
                 continue
@@ -125,8 +126,7 @@ def unread(reading: Reading) -> Iterator[Finding]:
     """WS402: notes that could not be read whole."""
     for note in reading.notes:
         for remark in note.remarks:
-            if "reads two ways" not in remark.text:  # WS302 says that
+            if remark.kind != RemarkKind.AMBIGUOUS_DATE:  # WS302 names those
                 yield Finding(note.path, remark.line, remark.text, "mend the note")
     for path, reason in reading.materials.branch.left_out:
-        if reason.startswith(("conflict copy", "name is not", "folder cannot", "over ")):
-            yield Finding(path, 0, f"left out: {reason}", "merge or rename it")
+        yield Finding(path, 0, f"left out: {reason}", "merge or rename it")

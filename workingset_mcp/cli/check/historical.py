@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from workingset_mcp.notes.dates import find_dates
 from workingset_mcp.notes.lines import LIST_MARK
-from workingset_mcp.notes.outline import Kind, Outline
+from workingset_mcp.notes.outline import LineKind, Outline
 
 _DONE_BOX = re.compile(r"^[ \t>]*(?:[-*+]|\d+[.)])[ \t]+\[[xX]\]")
 # Names, addresses and what somebody else said; a line of contents names what it leads to.
@@ -80,7 +80,11 @@ def _statements(outline: Outline) -> Iterator[tuple[str, list[tuple[int, str]]]]
     """Lines that belong together (a wrapped paragraph, a point), behind the line above their list."""
     lead, gathered = "", list[tuple[int, str]]()
     for number, line in [*enumerate(outline.lines, start=1), (0, "")]:
-        counts = number and outline.kind(number) in (Kind.TEXT, Kind.HEADING, Kind.TABLE)
+        counts = number and outline.kind(number) in (
+            LineKind.TEXT,
+            LineKind.HEADING,
+            LineKind.TABLE,
+        )
         if not counts or _STARTS_ANEW.match(line):
             if gathered:
                 yield lead, gathered

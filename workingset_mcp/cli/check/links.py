@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from urllib.parse import unquote
 
 from workingset_mcp.cli.check.reading import Finding, Reading
-from workingset_mcp.notes.outline import Kind
+from workingset_mcp.notes.outline import LineKind
 from workingset_mcp.vault.ignoring import NOTE_SUFFIXES
 from workingset_mcp.workspace.facade import Workspace
 
@@ -35,7 +35,7 @@ def _dead_links(reading: Reading, names: frozenset[str]) -> Iterator[tuple[str, 
     for path, outline in reading.outlines.items():
         for number, line in enumerate(outline.lines, start=1):
             kind = outline.kind(number)
-            if "[" in line and kind not in (Kind.CODE, Kind.COMMENT, Kind.FRONT_MATTER):
+            if "[" in line and kind not in (LineKind.CODE, LineKind.COMMENT, LineKind.FRONT_MATTER):
                 bare = _CODE_SPAN.sub("", line)
                 for target in _dead_targets(reading.workspace, path, bare, names):
                     yield path, number, target

@@ -83,9 +83,9 @@ def _urgent(reading: Reading) -> Iterator[tuple[str, int, str, str]]:
     """Open urgent items and labelled blockers: path, line, words, day."""
     for one in reading.materials.open_items:
         if URGENT.search(one.item.text):
-            path, _, line = one.sources[0].rpartition(":")
-            dates = (note.date for note in reading.notes if note.path == path)
-            yield path, int(line), one.item.text, one.item.date or next(dates, "")
+            source = one.sources[0]
+            dates = (note.date for note in reading.notes if note.path == source.path)
+            yield source.path, source.first, one.item.text, one.item.date or next(dates, "")
     for row in reading.items:
         if row.item.kind == "blocker" and reading.day_of_item(row):  # else it explains the word
             yield row.note.path, row.item.line, row.item.text, reading.day_of_item(row)

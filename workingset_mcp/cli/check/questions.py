@@ -11,9 +11,11 @@ from typing import Any, NamedTuple
 import yaml
 from rapidfuzz import process
 
+from workingset_mcp.answers.budget import MOST_BUDGET
 from workingset_mcp.cli.check.reading import Finding, Reading
 from workingset_mcp.errors import WorkingsetError
-from workingset_mcp.workspace.facade import Workspace, brief_text
+from workingset_mcp.vault.files import read_without_links
+from workingset_mcp.workspace.facade import Workspace
 
 FILE_NAME = "workingset-questions.yaml"
 _PLACES = ("brief", "search", "source", "absent")
@@ -41,7 +43,7 @@ def unanswered(reading: Reading) -> Iterator[Finding]:
     if not reading.first:
         return
     try:
-        raw = (reading.workspace.vault.root / FILE_NAME).read_bytes()
+        raw, _ = read_without_links(reading.workspace.vault.root, FILE_NAME, _MOST_BYTES + 1)
         text, entries = _read(raw)
     except FileNotFoundError:
         return
@@ -151,11 +153,11 @@ def _problem(workspace: Workspace, entry: Any) -> str:
 def _answer(workspace: Workspace, asked: Question) -> str:
     """What notes say in the answer: not its header, nor lines that repeat the question."""
     if asked.where == "brief":
-        return brief_text(workspace.brief(asked.branch))
+        return workspace.brief(asked.branch).body
     if asked.where == "source" and asked.relpath:
-        return workspace.open(asked.relpath, budget=24_000).partition("\n")[2]
+        return workspace.open(asked.relpath, budget=MOST_BUDGET).content.text
     found = workspace.search(asked.question, also=asked.also, branch=asked.branch)
-    return found.partition("\n### ")[2]
+    return "".join(passage.text for passage in found.content.passages)
 
 
 def _line_of(text: str, entry: Any, number: int) -> int:

@@ -22,7 +22,7 @@ class Finding(NamedTuple):
     line: int  # 0: the whole note
     message: str
     fix: str
-    code: str = ""
+    rule: str = ""
     severity: str = ""
 
 

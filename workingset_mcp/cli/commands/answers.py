@@ -6,18 +6,19 @@ from typing import Any
 
 import click
 
+from workingset_mcp.answers.answer import Answer, printed
+from workingset_mcp.cli.commands import shapes
 from workingset_mcp.cli.commands.shared import (
     json_option,
-    opened,
+    opened_workspace,
     print_answer,
     progress,
     vault_options,
     writing,
 )
-from workingset_mcp.errors import VaultError
-from workingset_mcp.notes.note import BRIEF_KIND
-from workingset_mcp.vault.files import write_atomically
-from workingset_mcp.workspace.facade import Workspace, brief_text
+from workingset_mcp.cli.written import BriefKept, mode_of_notes, write_brief
+from workingset_mcp.vault.files import read_regular, write_atomically
+from workingset_mcp.workspace.facade import Workspace
 
 
 @click.command()
@@ -27,6 +28,7 @@ from workingset_mcp.workspace.facade import Workspace, brief_text
 @click.option("--budget", type=int, help="Most tokens (default 8000).")
 @click.option("--max-bytes", type=int, help="Most bytes, for hooks and clients that count bytes.")
 @click.option("--write", is_flag=True, help="Write BRANCH/brief.md, only where its text changed.")
+@click.option("--force", is_flag=True, help="With --write: also over a brief that was edited.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write the brief to this file.")
 @json_option
 def brief(
@@ -37,6 +39,7 @@ def brief(
     budget: int | None,
     max_bytes: int | None,
     write: bool,
+    force: bool,
     out: Path | None,
     as_json: bool,
 ) -> None:
@@ -47,13 +50,15 @@ def brief(
         raise click.UsageError("Give BRANCH or --all, not both.")
     if write and out:
         raise click.UsageError("Give --write or --out, not both.")
-    with opened(vault, index_dir, max_answer_bytes=max_bytes) as workspace:
+    if force and not write:
+        raise click.UsageError("--force goes with --write.")
+    with opened_workspace(vault, index_dir, max_answer_bytes=max_bytes) as workspace:
         if write or out:
             names = workspace.branches() if every else [workspace.branch_named(branch or "")]
             written = (
                 _written_to(workspace, names, budget, out)
                 if out
-                else _written_beside_notes(workspace, names, budget)
+                else _written_beside_notes(workspace, names, budget, force=force)
             )
             text = "".join(f"{path}\n" for path in written) or "nothing changed\n"
             print_answer("brief", text, as_json=as_json, written=written)
@@ -61,59 +66,44 @@ def brief(
         answers = [
             workspace.brief(name, budget) for name in (workspace.branches() if every else [branch])
         ]
-    bodies = []
     for answer in answers:
-        for line in answer.split("\n")[1:]:
-            if not line.startswith("warning: "):
-                break
-            click.echo(line, err=True)
-        bodies.append(brief_text(answer))
-    headers = [answer.partition("\n")[0] for answer in answers]
-    print_answer("brief", "\n".join(bodies), as_json=as_json, headers=headers)
+        for warning in answer.warnings:
+            click.echo(f"warning: {warning}", err=True)
+    text = "\n".join(answer.body for answer in answers)
+    briefs = [shapes.brief_data(answer) for answer in answers]
+    data = {"briefs": briefs} if every else briefs[0]
+    print_answer("brief", text, as_json=as_json, **data)
 
 
 def _written_to(workspace: Workspace, names: list[str], budget: int | None, out: Path) -> list[str]:
     """Write the briefs into one file, where its text differs."""
-    text = "\n".join(brief_text(workspace.brief(name, budget)) for name in names)
-    with suppress(OSError, UnicodeDecodeError):
-        if out.read_bytes().decode("utf-8") == text:
+    text = "\n".join(workspace.brief(name, budget).body for name in names)
+    with suppress(OSError):
+        if read_regular(out) == text.encode("utf-8"):
             return []
     with writing(out):
-        write_atomically(out, text)
+        write_atomically(out, text, new_mode=mode_of_notes(workspace, names))
     return [out.name]
 
 
-def _written_beside_notes(workspace: Workspace, names: list[str], budget: int | None) -> list[str]:
+def _written_beside_notes(
+    workspace: Workspace, names: list[str], budget: int | None, *, force: bool
+) -> list[str]:
     """Write `brief.md` of each branch; which changed. A person's own file is left as it is."""
     written = []
     with progress("writing briefs", len(names)) as advance:
         for name in names:
-            file = workspace.vault.root / name / "brief.md"
-            path = file.relative_to(workspace.vault.root).as_posix()
-            if _is_a_persons(file) and len(names) == 1:
-                raise VaultError(
-                    f"{path} was not written by this command: it is left as it is.",
-                    "Rename it, or give --out FILE.",
-                )
-            if _is_a_persons(file):
-                click.echo(f"note: {path} was not written by this command: left as it is", err=True)
+            try:
+                with writing(workspace.vault.root / name / "brief.md"):
+                    path = write_brief(workspace, name, budget, force=force)
+            except BriefKept as kept:
+                if len(names) == 1:
+                    raise
+                click.echo(f"note: {kept.message}", err=True)
             else:
-                with writing(file):
-                    changed = workspace.write_brief(name, budget)[1]
-                if changed:
-                    written.append(path)
+                written += [path] if path else []
             advance()
     return written
-
-
-def _is_a_persons(file: Path) -> bool:
-    """Whether a `brief.md` stands there that carries no mark of ours."""
-    try:
-        return f"kind: {BRIEF_KIND}".encode() not in file.read_bytes()[:2_000]
-    except FileNotFoundError:
-        return False
-    except OSError:
-        return True
 
 
 @click.command()
@@ -131,11 +121,9 @@ def search(
     vault: Path | None, index_dir: str | None, query: str, as_json: bool, **asked: Any
 ) -> None:
     """Find passages for QUERY."""
-    with opened(vault, index_dir) as workspace:
-        text = workspace.search(query, **asked)
-    print_answer(
-        "search", text, as_json=as_json, found=" · nothing found · " not in text.partition("\n")[0]
-    )
+    with opened_workspace(vault, index_dir) as workspace:
+        answer = workspace.search(query, **asked)
+    _print("search", answer, shapes.search_data(answer), as_json=as_json)
 
 
 @click.command(name="open")
@@ -150,9 +138,9 @@ def open_(
     budget: int | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Print the note at PATH word for word."""
-    with opened(vault, index_dir, build=False) as workspace:
-        text = workspace.open(path, lines=lines, heading=heading, budget=budget)
-    print_answer("open", text, as_json=as_json)
+    with opened_workspace(vault, index_dir, build=False) as workspace:
+        answer = workspace.open(path, lines=lines, heading=heading, budget=budget)
+    _print("open", answer, shapes.open_data(answer), as_json=as_json)
 
 
 @click.command()
@@ -167,9 +155,9 @@ def open_(
 @json_option
 def full(vault: Path | None, index_dir: str | None, as_json: bool, **asked: Any) -> None:
     """Print every note of BRANCH in date order, in pages."""
-    with opened(vault, index_dir) as workspace:
-        text = workspace.full(asked.pop("branch"), **asked)
-    print_answer("full", text, as_json=as_json, found="\nNothing there." not in text)
+    with opened_workspace(vault, index_dir) as workspace:
+        answer = workspace.full(asked.pop("branch"), **asked)
+    _print("full", answer, shapes.full_data(answer), as_json=as_json)
 
 
 @click.command()
@@ -188,9 +176,13 @@ def full(vault: Path | None, index_dir: str | None, as_json: bool, **asked: Any)
 @json_option
 def items(vault: Path | None, index_dir: str | None, as_json: bool, **asked: Any) -> None:
     """Count and list items, exactly."""
-    with opened(vault, index_dir) as workspace:
-        text = workspace.items(asked.pop("kind"), **asked)
-    print_answer("items", text, as_json=as_json, found="\nNone. Counted over" not in text)
+    with opened_workspace(vault, index_dir) as workspace:
+        answer = workspace.items(asked.pop("kind"), **asked)
+    _print("items", answer, shapes.items_data(answer), as_json=as_json)
+
+
+def _print(command: str, answer: Answer[object], data: shapes.Data, *, as_json: bool) -> None:
+    print_answer(command, printed(answer), as_json=as_json, found=answer.found, **data)
 
 
 COMMANDS = (brief, search, open_, full, items)

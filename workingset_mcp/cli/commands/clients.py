@@ -1,12 +1,12 @@
 """Clients: serving them, installing into them, the demonstration."""
 
-import gc
 import os
 from pathlib import Path
 
 import click
 
-from workingset_mcp.cli.commands.shared import opened, vault_options
+from workingset_mcp.cli.commands.shared import opened_workspace, vault_options
+from workingset_mcp.server import sdk
 from workingset_mcp.settings import settings_home
 from workingset_mcp.vault.folder import Vault
 
@@ -37,31 +37,19 @@ def serve(
     here = settings_home(Path.cwd()).resolve()
     if vault is None and here in (Path.home().resolve(), Path(here.anchor)):
         raise click.UsageError("Give the folder of notes: --vault PATH (not a whole home folder).")
-    gc.disable()  # what is loaded now stays: looking through it for cycles takes 30 ms
-    with opened(vault, index_dir, build=False, max_answer_bytes=max_answer_bytes) as workspace:
-        from pydantic import BaseModel  # no other command pays for it
-
-        # The SDK has hundreds of kinds of messages: each is made ready when it first comes. 50 ms
-        BaseModel.model_config["defer_build"] = True
+    with opened_workspace(
+        vault, index_dir, build=False, max_answer_bytes=max_answer_bytes
+    ) as workspace:
+        sdk.defer_models()
         if address:
             from workingset_mcp.server.http import read_token, serve_http  # imports mcp
 
             token = read_token(token_file, os.environ.get("WORKINGSET_TOKEN"))
-            _watch_garbage()
             serve_http(workspace, address, token, hosts)
             return
-        from workingset_mcp.server.server import (
-            serve_stdio,  # imports mcp: 0.5 s no other command pays
-        )
+        from workingset_mcp.server.server import serve_stdio  # imports mcp: 0.5 s
 
-        _watch_garbage()
         serve_stdio(workspace)
-
-
-def _watch_garbage() -> None:
-    """From here on look for garbage in cycles, never again in what is loaded."""
-    gc.freeze()
-    gc.enable()
 
 
 @click.command()

@@ -1,7 +1,7 @@
 """Hooks: context for a client's session, whatever the client says and whatever fails.
 
 A session waits for these, so this module imports only what they need. Not here: what is injected
-(`hook`), what a client means (`asked`).
+(`hook`), what a client means (`payload`).
 """
 
 import os
@@ -15,12 +15,12 @@ from typing import Any, NoReturn
 import click
 
 from workingset_mcp.cli import hook as hooks
-from workingset_mcp.cli.commands import asked
+from workingset_mcp.cli.commands import payload as payloads
 from workingset_mcp.cli.commands.shared import vault_options
 from workingset_mcp.errors import OverrideTooLarge
 from workingset_mcp.settings import load_settings, settings_home
 from workingset_mcp.vault.folder import Vault
-from workingset_mcp.workspace.opened import Opened
+from workingset_mcp.workspace.indexed import IndexedVault
 
 MOST_PAYLOAD_BYTES = 32_000_000
 SILENCE_SECONDS = 1.0  # after this long a client has said what it says
@@ -87,12 +87,12 @@ def session_start(
 ) -> None:
     """Print context for a session that starts, resumes or was compacted."""
 
-    def printed(workspace: Opened, name: str | None) -> str:
+    def text_for(workspace: IndexedVault, name: str | None) -> str:
         if full and name:
             return f"{hooks.CLIENTS[client](hooks.full_text(workspace, name))}\n"
         return hooks.session_start(workspace, name, max_bytes, client)
 
-    _run_hook(vault, index_dir, branch, printed, whole=full)
+    _run_hook(vault, index_dir, branch, text_for, whole=full)
 
 
 @hook.command(name="pre-compact")
@@ -101,29 +101,29 @@ def session_start(
 def pre_compact(vault: Path | None, index_dir: str | None, client: str, branch: str | None) -> None:
     """Print what a compaction should keep, for the one client that reads it."""
 
-    def printed(workspace: Opened, name: str | None) -> str:
+    def text_for(workspace: IndexedVault, name: str | None) -> str:
         return "".join(f"{line}\n" for line in hooks.keep_lines(workspace, name))
 
     if client == "claude":
-        _run_hook(vault, index_dir, branch, printed)
+        _run_hook(vault, index_dir, branch, text_for)
 
 
 def _run_hook(
     vault: Path | None,
     index_dir: str | None,
     branch: str | None,
-    printed: Callable[[Opened, str | None], str],
+    text_for: Callable[[IndexedVault, str | None], str],
     *,
     whole: bool = False,
 ) -> None:
     """Open what the client means, and print."""
-    payload = asked.read_payload(_standard_input())
+    payload = payloads.read_payload(_standard_input())
     root = vault or settings_home(Path(payload.cwd) if payload.cwd else Path.cwd())
     settings = load_settings(root, {"index_dir": index_dir})
-    name = asked.branch_for(Vault(root, settings), branch, payload)
-    workspace = asked.opened_for_hook(root, settings, name, whole=whole)
+    name = payloads.branch_for(Vault(root, settings), branch, payload)
+    workspace = payloads.opened_for_hook(root, settings, name, whole=whole)
     try:
-        click.echo(printed(workspace, name), nl=False)
+        click.echo(text_for(workspace, name), nl=False)
     finally:
         workspace.close()
 
@@ -148,7 +148,7 @@ def _standard_input() -> bytes:
         except Empty:
             break
         said += piece
-        if not piece or asked.is_whole(said):
+        if not piece or payloads.is_whole(said):
             break
     return bytes(said)
 

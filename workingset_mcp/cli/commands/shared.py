@@ -16,7 +16,7 @@ from workingset_mcp.settings import load_settings, settings_home
 if TYPE_CHECKING:
     from workingset_mcp.workspace.facade import Workspace
 
-JSON_SCHEMA_VERSION = 1
+JSON_SCHEMA_VERSION = 2
 
 
 class _Folder(click.Path):
@@ -50,7 +50,7 @@ def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @contextmanager
-def opened(
+def opened_workspace(
     vault: Path | None, index_dir: str | None, *, build: bool = True, **flags: Any
 ) -> Iterator["Workspace"]:
     """A workspace over the vault that the options name, indexed if `build`."""
@@ -60,26 +60,26 @@ def opened(
     settings = load_settings(root, {"index_dir": index_dir, **flags})
     workspace = Workspace(root, settings)
     try:
-        if build and not workspace.freshness.built.is_set():
+        if build and not workspace.is_built:
             build_index(workspace)
         elif build:
             workspace.settle()  # who built it may have been ended before
-        if workspace.index.notice:
-            click.echo(f"note: {workspace.index.notice}", err=True)
+        for notice in filter(None, (*settings.remarks, workspace.index.notice)):
+            click.echo(f"note: {notice}", err=True)
         yield workspace
     finally:
         workspace.close()
 
 
 @contextmanager
-def writing(file: Path) -> Iterator[None]:
-    """Says in one line when a file cannot be written. Raises VaultError."""
+def writing(file: Path, *, what: str = "written") -> Iterator[None]:
+    """Says in one line when a file cannot be written, or `what` else. Raises VaultError."""
     try:
         yield
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise VaultError(
-            f"{file.name} cannot be written: {reason}.",
+            f"{file.name} cannot be {what}: {reason}.",
             "Check the folder, its permissions and its disk.",
         ) from None
 

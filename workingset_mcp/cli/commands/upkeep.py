@@ -9,13 +9,12 @@ import click
 from workingset_mcp.cli.commands.shared import (
     build_index,
     json_option,
-    opened,
+    opened_workspace,
     print_answer,
     progress,
     vault_options,
     writing,
 )
-from workingset_mcp.errors import VaultError
 from workingset_mcp.settings import load_settings, settings_home
 from workingset_mcp.vault.files import write_atomically
 
@@ -29,10 +28,9 @@ if TYPE_CHECKING:
 @json_option
 def index(vault: Path | None, index_dir: str | None, full: bool, as_json: bool) -> None:
     """Bring the index up to date."""
-    with opened(vault, index_dir, build=False) as workspace:
+    with opened_workspace(vault, index_dir, build=False) as workspace:
         if full:
-            workspace.index.clear()
-            workspace.freshness.built.clear()
+            workspace.forget()
         build_index(workspace)
         workspace.count_all_tokens()
         facts = workspace.status()
@@ -51,7 +49,7 @@ def status(vault: Path | None, index_dir: str | None, as_json: bool) -> None:
     """Say what is indexed, left out and remarked, how fresh it is, and how dates read."""
     from workingset_mcp.cli.commands.state import facts_of
 
-    with opened(vault, index_dir, build=False) as workspace:
+    with opened_workspace(vault, index_dir, build=False) as workspace:
         facts = facts_of(workspace)
     lines = [
         f"{name.replace('_', ' ')}: {value}"
@@ -91,7 +89,7 @@ def measure(
     """Show what briefs save, for BRANCH or for all."""
     from workingset_mcp.cli import measure as measuring
 
-    with opened(vault, index_dir) as workspace:
+    with opened_workspace(vault, index_dir) as workspace:
         names = [workspace.branch_named(branch)] if branch else workspace.branches()
         if pattern:
             names = [name for name in names if fnmatchcase(name, pattern)]
@@ -113,15 +111,19 @@ def measure(
 @vault_options
 @click.option("--format", "shape", type=click.Choice(["text", "json", "github"]), default="text")
 @click.option("--strict", is_flag=True, help="Warnings fail too.")
-def check(vault: Path | None, index_dir: str | None, shape: str, strict: bool) -> None:
+@json_option
+def check(
+    vault: Path | None, index_dir: str | None, shape: str, strict: bool, as_json: bool
+) -> None:
     """Lint the vault: overrides, briefs, statuses, links, and the questions it must answer."""
     from workingset_mcp.cli.check import RULES, check_vault
 
-    with opened(vault, index_dir) as workspace:
+    with opened_workspace(vault, index_dir) as workspace:
         names = workspace.branches()
         with progress("checking", len(names)) as advance:
             findings = list(check_vault(workspace, advance))
     why = {rule.code: rule.why for rule in RULES}
+    shape = "json" if as_json else shape
     if shape == "json":
         print_answer(
             "check", "", as_json=True, findings=[finding._asdict() for finding in findings]
@@ -131,8 +133,8 @@ def check(vault: Path | None, index_dir: str | None, shape: str, strict: bool) -
             click.echo(_annotation(finding))
         else:
             place = f"{finding.path}:{finding.line}" if finding.line else finding.path
-            click.echo(f"{place}: {finding.code} {finding.severity}: {finding.message}")
-            click.echo(f"    why: {why[finding.code]}; fix: {finding.fix}")
+            click.echo(f"{place}: {finding.rule} {finding.severity}: {finding.message}")
+            click.echo(f"    why: {why[finding.rule]}; fix: {finding.fix}")
     errors = sum(finding.severity == "error" for finding in findings)
     click.echo(f"{errors} errors, {len(findings) - errors} warnings", err=True)
     if errors or (strict and findings):
@@ -148,7 +150,7 @@ def _annotation(finding: "Finding") -> str:
     file = plain(finding.path).replace(":", "%3A").replace(",", "%2C")
     line = f",line={finding.line}" if finding.line else ""
     text = plain(f"{finding.message}. {finding.fix}")
-    return f"::{finding.severity} file={file}{line},title={finding.code}::{text}"
+    return f"::{finding.severity} file={file}{line},title={finding.rule}::{text}"
 
 
 @click.command()
@@ -161,24 +163,25 @@ def compact(file: Path, keep: int, apply_: bool) -> None:
     """Move older STATUS blocks of a long note FILE into its archive, byte for byte."""
     from workingset_mcp.cli import compact as compacting
 
-    file = file.resolve()
+    file = file.parent.resolve() / file.name
     settings = load_settings(settings_home(file.parent))
     archive = compacting.archive_of(file)
-    before = archive.read_bytes() if archive.exists() else b""
-    raw = file.read_bytes()
+    with writing(file, what="read"):
+        raw, before = compacting.read_both(file)
     if apply_:
         with writing(file):
-            compacting.remove_leftovers(file)
+            for left in compacting.remove_leftovers(file):
+                click.echo(
+                    f"note: {left} holds text that {file.name} does not: compare them", err=True
+                )
     planned = compacting.plan_compaction(raw, before, archive.name, settings, keep)
     if not planned.moved:
         least = f"{compacting.LEAST_TOKENS:,}"
         click.echo(f"nothing to move: {planned.tokens_before:,} tokens, over {least} counts")
         return
     if apply_:
-        if file.read_bytes() != raw:
-            raise VaultError(f"{file.name} changed meanwhile.", "Nothing was moved: run it again.")
         with writing(file):
-            compacting.apply_compaction(file, planned)
+            compacting.apply_compaction(file, raw, before, planned)
     verb = "moved" if apply_ else "would move"
     click.echo(f"{verb} {len(planned.moved)} status blocks to {archive.name}:")
     click.echo("".join(f"  {heading}\n" for heading in planned.moved), nl=False)

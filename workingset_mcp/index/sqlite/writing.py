@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from workingset_mcp.index.rows import (
     ITEM_FORMS,
     ITEM_KINDS,
+    Known,
     Parsed,
     SearchableNote,
     headings_of,
@@ -18,6 +19,7 @@ from workingset_mcp.index.rows import (
     section_date,
 )
 from workingset_mcp.index.sqlite.columns import marks
+from workingset_mcp.vault.files import Fingerprint
 
 _KIND_NUMBERS = {kind: number for number, kind in enumerate(ITEM_KINDS)}
 _FORM_NUMBERS = {form: number for number, form in enumerate(ITEM_FORMS)}
@@ -26,16 +28,31 @@ Row: TypeAlias = tuple[Any, ...]
 # parts that are left alone. Parts of a size to merge bit by bit, to merge at once; bytes of a part.
 _MERGING = {"automerge": 4, "crisismerge": 16, "hashsize": 1 << 20}
 _BUILDING = {"automerge": 0, "crisismerge": 1_000, "hashsize": 4 << 20}
+_KNOWN = "path, size, mtime_ns, ctime_ns, inode, read_ns, digest"
+_MOST_MARKS = 10_000  # in one statement; SQLite may be built for 32,766
 _MERGE_PAGES = 500  # of one step: some 40 ms, while nobody else writes
 
 
-def states_of(writer: sqlite3.Connection, paths: Sequence[str]) -> dict[str, list[Any]]:
-    """The notes at these paths that are there: fingerprint and digest of each file as it was indexed."""
-    rows = writer.execute(
-        f"SELECT path, size, mtime_ns, ctime_ns, inode, digest FROM note WHERE path IN ({marks(paths)})",  # noqa: S608  # marks only
-        paths,
+def known_among(writer: sqlite3.Connection, paths: Sequence[str]) -> dict[str, Known]:
+    """What the index knows of those of these files that it has."""
+    found = {}
+    for start in range(0, len(paths), _MOST_MARKS):
+        some = paths[start : start + _MOST_MARKS]
+        rows = writer.execute(
+            f"SELECT {_KNOWN} FROM note WHERE path IN ({marks(some)})",  # noqa: S608  # marks only
+            some,
+        )
+        found.update({row[0]: Known(Fingerprint(*row[1:5]), row[5], row[6]) for row in rows})
+    return found
+
+
+def renew_stamp(writer: sqlite3.Connection, path: str, known: Known) -> None:
+    """Keep another fingerprint of a file whose bytes are as they were indexed."""
+    writer.execute(
+        "UPDATE note SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ?, read_ns = ?"
+        " WHERE path = ? AND digest = ?",
+        (*known.fingerprint, known.read_ns, path, known.digest),
     )
-    return {path: state for path, *state in rows}
 
 
 def delete_note(writer: sqlite3.Connection, path: str) -> None:

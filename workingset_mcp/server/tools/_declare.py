@@ -2,13 +2,13 @@
 act on.
 
 Our errors are translated here and nowhere else; everything else that is raised is a bug, which the
-SDK masks and logs.
+SDK masks and logs. Not here: how the SDK words a refusal (`sdk`).
 """
 
-import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from inspect import Parameter
 from typing import Any
 
 import anyio
@@ -17,11 +17,11 @@ from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import ToolAnnotations
-from pydantic import ValidationError
 
-from workingset_mcp.answers.answer import Limits
+from workingset_mcp.answers.answer import Answer, Limits, printed
 from workingset_mcp.caller import asking
 from workingset_mcp.errors import WorkingsetError
+from workingset_mcp.server import sdk
 from workingset_mcp.sync.freshness import Freshness
 from workingset_mcp.workspace.facade import Workspace
 
@@ -43,11 +43,11 @@ class Declared:
     name: str
     title: str
     description: str
-    run: Callable[..., str]  # (workspace, limits, **arguments)
+    run: Callable[..., Answer[object]]  # (workspace, limits, **arguments)
     meta: dict[str, Any]
 
 
-def declare(run: Callable[..., str], *, title: str, **meta: Any) -> Declared:
+def declare(run: Callable[..., Answer[object]], *, title: str, **meta: Any) -> Declared:
     """Declare a tool: its name is the function's, its description the docstring."""
     return Declared(run.__name__, title, inspect.cleandoc(run.__doc__ or ""), run, meta)
 
@@ -55,35 +55,29 @@ def declare(run: Callable[..., str], *, title: str, **meta: Any) -> Declared:
 def bound(declared: Declared, workspace_of: Callable[[Context[Any]], Workspace]) -> Tool:
     """The tool for a server whose requests find their workspace through `workspace_of`."""
 
-    @functools.wraps(declared.run)
-    def call(ctx: Context[Any], **arguments: Any) -> str:
+    async def call(ctx: Context[Any], **arguments: Any) -> str:
         workspace = workspace_of(ctx)
-        try:
-            with asking(check_cancelled):  # the SDK runs this in a thread of anyio
-                return declared.run(workspace, limits_of(ctx, workspace), **arguments)
-        except WorkingsetError as error:
-            raise ToolError(str(error)) from error
 
-    signature = inspect.signature(declared.run)
-    arguments = [
-        p for name, p in signature.parameters.items() if name not in ("workspace", "limits")
-    ]
-    context = inspect.Parameter(
-        "ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Context[Any]
-    )
-    call.__dict__["__signature__"] = signature.replace(parameters=[context, *arguments])
-    call.__annotations__ = {
-        "ctx": Context[Any],
-        **{p.name: p.annotation for p in arguments},
-        "return": str,
-    }
-    del call.__wrapped__  # the SDK would look at the unbound function
-    tool = _StrictTool.from_function(
+        def answer() -> str:
+            try:
+                with asking(check_cancelled):
+                    return printed(declared.run(workspace, limits_of(ctx, workspace), **arguments))
+            except WorkingsetError as error:
+                raise ToolError(str(error)) from error
+
+        return await _told_of_progress(answer, ctx, workspace.freshness)
+
+    context = Parameter("ctx", Parameter.POSITIONAL_OR_KEYWORD, annotation=Context[Any])
+    own = inspect.signature(declared.run).parameters
+    arguments = [own[name] for name in own if name not in ("workspace", "limits")]
+    sdk.give_signature(call, [context, *arguments])
+    tool = Tool.from_function(
         call, name=declared.name, title=declared.title, description=declared.description,
         annotations=READ_ONLY, meta=declared.meta or None, structured_output=False,
         context_kwarg="ctx",
     )  # fmt: skip
     tool.parameters = _without_titles(tool.parameters)
+    sdk.take_texts_as_given(tool)
     return tool
 
 
@@ -102,45 +96,24 @@ def client_name(ctx: Context[Any]) -> str:
     return parameters.client_info.name if parameters and parameters.client_info else ""
 
 
-class _StrictTool(Tool):
-    """A tool whose refusals are one plain sentence."""
-
-    async def run(
-        self, arguments: dict[str, Any], context: Context[Any], convert_result: bool = False
-    ) -> Any:
-        names = list(self.parameters["properties"])
-        unknown = next((name for name in arguments if name not in names), None)
-        if unknown is not None:
-            raise ToolError(_unknown(unknown, names))
+async def _told_of_progress(
+    answer: Callable[[], str], ctx: Context[Any], freshness: Freshness
+) -> str:
+    """Answer in a thread; while the first index is built, tell a caller who gave a token how far it is."""
+    if freshness.built.is_set():
+        return await anyio.to_thread.run_sync(answer)
+    refused: ToolError | None = None
+    text = ""
+    async with anyio.create_task_group() as group:  # would wrap what is raised inside
+        group.start_soon(_tell_progress, ctx, freshness)
         try:
-            return await self._run_told(arguments, context, convert_result)
+            text = await anyio.to_thread.run_sync(answer)
         except ToolError as error:
-            cause = error.__cause__
-            if isinstance(cause, ValidationError):
-                raise ToolError(_sentence(cause)) from cause
-            if isinstance(cause, ToolError):
-                raise ToolError(str(cause)) from cause.__cause__
-            raise
-
-    async def _run_told(
-        self, arguments: dict[str, Any], context: Context[Any], convert: bool
-    ) -> Any:
-        """Run; while the first index is built, tell a caller who gave a token how far it is."""
-        freshness: Freshness = context.request_context.lifespan_context.freshness
-        if freshness.built.is_set():
-            return await super().run(arguments, context, convert)
-        refused: ToolError | None = None
-        answer: Any = None
-        async with anyio.create_task_group() as group:  # would wrap what is raised inside
-            group.start_soon(_tell_progress, context, freshness)
-            try:
-                answer = await super().run(arguments, context, convert)
-            except ToolError as error:
-                refused = error
-            group.cancel_scope.cancel()
-        if refused:
-            raise refused
-        return answer
+            refused = error
+        group.cancel_scope.cancel()
+    if refused:
+        raise refused
+    return text
 
 
 async def _tell_progress(context: Context[Any], freshness: Freshness) -> None:
@@ -151,22 +124,6 @@ async def _tell_progress(context: Context[Any], freshness: Freshness) -> None:
             told = state.done
             await context.report_progress(told, state.total or None, str(state))
         await anyio.sleep(PROGRESS_SECONDS)
-
-
-def _unknown(name: str, names: list[str]) -> str:
-    from rapidfuzz import process  # 12 ms, for a mistake
-
-    near = process.extractOne(name, names, score_cutoff=60)
-    meant = f"Did you mean {near[0]!r}?" if near else f"It takes {', '.join(names)}."
-    return f"Unknown argument {name[:60]!r}. {meant}"
-
-
-def _sentence(error: ValidationError) -> str:
-    first = error.errors(include_url=False, include_input=False)[0]
-    where = ".".join(str(part) for part in first["loc"])[:60]
-    if first["type"] == "missing":
-        return f"Argument {where!r} is missing."
-    return f"Argument {where!r} is wrong: {first['msg'][:160]}."
 
 
 def _without_titles(schema: dict[str, Any]) -> dict[str, Any]:

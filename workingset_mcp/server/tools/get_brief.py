@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from workingset_mcp.answers.answer import Limits
+from workingset_mcp.answers.answer import Answer, Limits
 from workingset_mcp.server.tools._declare import declare
 from workingset_mcp.workspace.facade import Workspace
 
@@ -19,7 +19,7 @@ def get_brief(
     budget: Annotated[
         int | None, Field(description="most tokens of the answer, from 400 (default 8000)")
     ] = None,
-) -> str:
+) -> Answer[object]:
     """Current state of one customer, project or folder in a few hundred tokens: call this first.
 
     Latest status word for word, newest notes, open items by urgency, decisions, owners, blockers,

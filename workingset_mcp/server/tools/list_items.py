@@ -4,8 +4,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from workingset_mcp.answers.answer import Limits
-from workingset_mcp.answers.listing import Group, Kind
+from workingset_mcp.answers.answer import Answer, Limits
+from workingset_mcp.answers.listing import GroupBy, ListedKind
 from workingset_mcp.server.tools._declare import declare
 from workingset_mcp.workspace.facade import Workspace
 
@@ -13,16 +13,16 @@ from workingset_mcp.workspace.facade import Workspace
 def list_items(
     workspace: Workspace,
     limits: Limits,
-    kind: Annotated[Kind, Field(description="what to list or count")] = "open",
+    kind: Annotated[ListedKind, Field(description="what to list or count")] = "open",
     branch: Annotated[str | None, Field(description="only this branch")] = None,
     owner: Annotated[str | None, Field(description="a name, team or @handle")] = None,
     text: Annotated[str | None, Field(description="only lines with this text")] = None,
     since: Annotated[str | None, Field(description="notes dated from, e.g. 2025-01-01")] = None,
     until: Annotated[str | None, Field(description="notes dated up to")] = None,
     due_before: Annotated[str | None, Field(description="due before this day")] = None,
-    group_by: Annotated[Group | None, Field(description="count by this, largest first")] = None,
+    group_by: Annotated[GroupBy | None, Field(description="count by this, largest first")] = None,
     budget: Annotated[int | None, Field(description="tokens, from 200 (default 3000)")] = None,
-) -> str:
+) -> Answer[object]:
     """Count or list exactly, over every note: open items, decisions, notes by date or folder.
 
     For "how many", "which has most", "all of": search only shows the best passages. "Which customer

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from workingset_mcp.answers.answer import Limits
+from workingset_mcp.answers.answer import Answer, Limits
 from workingset_mcp.server.tools._declare import declare
 from workingset_mcp.workspace.facade import Workspace
 
@@ -20,7 +20,7 @@ def open_source_file(
     budget: Annotated[
         int | None, Field(description="most tokens of the answer, from 200 (default 6000)")
     ] = None,
-) -> str:
+) -> Answer[object]:
     """Read a note verbatim, whole or some lines or one section, when a brief or passage is not enough.
 
     Takes every path the other tools print. A long note comes in parts: the answer names the call

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from workingset_mcp.answers.answer import Limits
+from workingset_mcp.answers.answer import Answer, Limits
 from workingset_mcp.server.tools._declare import declare
 from workingset_mcp.workspace.facade import Workspace
 
@@ -23,7 +23,7 @@ def query_full_context(
     ] = None,
     budget: Annotated[int | None, Field(description="tokens a page (default 20000)")] = None,
     cursor: Annotated[str | None, Field(description="from `next:` of the page before")] = None,
-) -> str:
+) -> Answer[object]:
     """Heavy, expensive, last resort: verbatim history of a branch in date order, in pages.
 
     Do not call it to look something up (search_notes) or to get up to date (get_brief); call it

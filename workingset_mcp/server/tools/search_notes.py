@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from workingset_mcp.answers.answer import Limits
+from workingset_mcp.answers.answer import Answer, Limits
 from workingset_mcp.server.tools._declare import declare
 from workingset_mcp.workspace.facade import Workspace
 
@@ -29,7 +29,7 @@ def search_notes(
         str | None, Field(description="only notes dated from this day, e.g. 2026-01-31")
     ] = None,
     until: Annotated[str | None, Field(description="only notes dated up to this day")] = None,
-) -> str:
+) -> Answer[object]:
     """Find where something is written; give `also`: 3 to 6 other words a note might use.
 
     Keyword search, so the words decide: with synonyms, technical names, abbreviations and the

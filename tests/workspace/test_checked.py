@@ -7,18 +7,18 @@ from pathlib import Path
 import pytest
 from conftest import OpenVault
 
-from workingset_mcp.answers.answer import Draft, Limits
-from workingset_mcp.index import Snapshot
+from workingset_mcp.answers.answer import Answer, Limits, Source, printed
+from workingset_mcp.index import View
 from workingset_mcp.settings import Settings
+from workingset_mcp.workspace.checked import ROUNDS, Allowance, checked_answer
 from workingset_mcp.workspace.facade import Workspace
-from workingset_mcp.workspace.opened import ROUNDS, Opened
 
 NOTE = "cust/acme/call.md"
 VAULT = f"=== {NOTE}\n# Call\n\nround 0\n=== wiki/terms.md\n# Terms\n\nzebra\n"
 
 
 def telling(
-    workspace: Opened,
+    workspace: Workspace,
     meanwhile: Callable[[int], None],
     *,
     scope: str | None = "cust/acme",
@@ -27,16 +27,17 @@ def telling(
     """What the note says, told while `meanwhile` happens after each reading; how often it was read."""
     readings = 0
 
-    def draft(snapshot: Snapshot, _room: int) -> Draft:
+    def compose(snapshot: View, _room: int) -> Answer[None]:
         nonlocal readings
         note = snapshot.note(NOTE)
         text = snapshot.text(note.id) if note else "nothing"
         meanwhile(readings)
         readings += 1
-        return Draft("call", text, sources=(NOTE,), found=note is not None)
+        return Answer("call", text, None, sources=(Source(NOTE),), found=note is not None)
 
-    answer = workspace._answer(scope, draft, 400, Limits(), "", quoted_only=quoted_only)
-    return answer, readings
+    allowance = Allowance(400, "", Limits())
+    answer = checked_answer(workspace, scope, compose, allowance, quoted_only=quoted_only)
+    return printed(answer), readings
 
 
 @pytest.mark.parametrize("quoted_only", [False, True])
@@ -106,7 +107,7 @@ def test_one_index_in_memory_serves_several_threads(tmp_path: Path) -> None:
 
     def ask() -> None:
         for _ in range(30):
-            answer = workspace.search("round", branch="cust/acme")
+            answer = printed(workspace.search("round", branch="cust/acme"))
             if "round" not in answer:
                 wrong.append(answer)
 

@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 from conftest import MakeVault, OpenVault
 
-from workingset_mcp.answers.brief import Brief
-from workingset_mcp.answers.brief.kept import MOST_BRIEFS, MOST_BYTES, KeptBriefs
-from workingset_mcp.answers.brief.view import contents_of
+from workingset_mcp.answers.answer import printed
+from workingset_mcp.answers.brief import Brief, SectionSpan
+from workingset_mcp.answers.brief.cache import MOST_BRIEFS, MOST_BYTES, BriefCache
+from workingset_mcp.answers.brief.reading import contents_of
 from workingset_mcp.errors import BranchNotFound
-from workingset_mcp.index import Index
 from workingset_mcp.index.rows import Parsed
+from workingset_mcp.index.sqlite.engine import SqliteEngine
 from workingset_mcp.notes.note import unreadable_note
 from workingset_mcp.settings import Settings
 from workingset_mcp.vault.folder import Fingerprint
@@ -87,7 +88,7 @@ def around(
 def test_what_changes_shows_in_the_next_brief(
     open_vault: OpenVault, change: Callable[[Path], object]
 ) -> None:
-    first, second, fresh = around(change, open_vault(VAULT), lambda w: w.brief(ACME))
+    first, second, fresh = around(change, open_vault(VAULT), lambda w: printed(w.brief(ACME)))
     assert second == fresh != first
 
 
@@ -95,7 +96,7 @@ def test_what_changes_shows_in_the_next_brief(
 def test_what_changes_shows_in_the_next_overview(
     open_vault: OpenVault, change: Callable[[Path], object]
 ) -> None:
-    _, second, fresh = around(change, open_vault(VAULT), lambda w: w.brief())
+    _, second, fresh = around(change, open_vault(VAULT), lambda w: printed(w.brief()))
     assert second == fresh
 
 
@@ -104,9 +105,9 @@ def test_another_status_shows_in_the_next_overview(
 ) -> None:
     root = make_vault(VAULT)
     workspace = open_vault(root)
-    assert "· STATUS (2026-06-16) ·" in workspace.brief()
+    assert "· STATUS (2026-06-16) ·" in printed(workspace.brief())
     put(root, "cust/acme/2026-06-18.md", "## STATUS (2026-06-18)\n\nOpen.\n")
-    assert "· STATUS (2026-06-18) ·" in workspace.brief()
+    assert "· STATUS (2026-06-18) ·" in printed(workspace.brief())
 
 
 def test_notes_as_they_were_give_the_brief_as_it_was(
@@ -114,12 +115,12 @@ def test_notes_as_they_were_give_the_brief_as_it_was(
 ) -> None:
     root = make_vault(VAULT)
     workspace = open_vault(root)
-    first, note = workspace.brief(ACME), root / ACME / "2026-06-16-call.md"
+    first, note = printed(workspace.brief(ACME)), root / ACME / "2026-06-16-call.md"
     text = note.read_bytes()
     note.write_bytes(text + b"\nMore.\n")
-    assert workspace.brief(ACME) != first
+    assert printed(workspace.brief(ACME)) != first
     note.write_bytes(text)
-    assert workspace.brief(ACME) == first
+    assert printed(workspace.brief(ACME)) == first
 
 
 def test_another_day_budget_branch_or_setting_is_another_brief(
@@ -128,21 +129,21 @@ def test_another_day_budget_branch_or_setting_is_another_brief(
     root = make_vault(VAULT)
     workspace = open_vault(root)
     asked: list[Callable[[], str]] = [
-        lambda: workspace.brief(ACME),
-        lambda: workspace.brief(ACME, day=date(2026, 6, 10)),
-        lambda: workspace.brief(ACME, budget=400),
-        lambda: workspace.brief("cust/beta"),
+        lambda: printed(workspace.brief(ACME)),
+        lambda: printed(workspace.brief(ACME, day=date(2026, 6, 10))),
+        lambda: printed(workspace.brief(ACME, budget=400)),
+        lambda: printed(workspace.brief("cust/beta")),
     ]
     first = [ask() for ask in asked]
     assert len(set(first)) == len(first)
     assert [ask() for ask in asked] == first
     other = open_vault(root, labels={**Settings().labels, "decision": ("Beschluss",)})
-    assert other.brief(ACME) != first[0]
+    assert printed(other.brief(ACME)) != first[0]
 
 
 def test_where_a_note_cannot_be_read_its_branch_has_no_digest() -> None:
     note = unreadable_note("cust/acme/locked.md", "cannot be read: Permission denied")
-    with closing(Index(None)) as index:
+    with closing(SqliteEngine(None)) as index:
         index.apply([Parsed(note, ACME, Fingerprint(1, 1, 1, 1), 1, b"")])
         with index.snapshot() as snapshot:
             assert contents_of(snapshot, ACME) == b""
@@ -154,14 +155,17 @@ def brief_of(size: int) -> Brief:
 
 
 def test_a_kept_brief_comes_back_whole() -> None:
-    kept, brief = KeptBriefs(), Brief("a\ud800é", 3, ("first", "second"))
+    kept, brief = (
+        BriefCache(),
+        Brief("a\ud800é", 3, ("first", "second"), (SectionSpan("Facts", 0, 2),), "cust/acme"),
+    )
     kept.keep(("cust/acme", 8_000), brief)
     assert kept.get(("cust/acme", 8_000)) == brief
     assert kept.get(("cust/acme", 400)) is None
 
 
 def test_briefs_not_asked_for_the_longest_go() -> None:
-    kept = KeptBriefs()
+    kept = BriefCache()
     for number in range(MOST_BRIEFS):
         kept.keep(number, brief_of(1))
     assert kept.get(0) == brief_of(1)
@@ -171,7 +175,7 @@ def test_briefs_not_asked_for_the_longest_go() -> None:
 
 
 def test_large_briefs_are_kept_up_to_a_size() -> None:
-    kept = KeptBriefs()
+    kept = BriefCache()
     for number in range(4):
         kept.keep(number, brief_of(MOST_BYTES // 6))
     assert [number for number in range(4) if kept.get(number)] == [1, 2, 3]
@@ -182,7 +186,7 @@ def test_large_briefs_are_kept_up_to_a_size() -> None:
 
 
 def test_many_threads_may_ask_and_keep() -> None:
-    kept = KeptBriefs()
+    kept = BriefCache()
     wrong: list[int] = []
 
     def work(first: int) -> None:
@@ -208,6 +212,6 @@ def test_another_spelling_of_a_folder_is_no_branch_and_leaves_nothing_behind(
     workspace = open_vault(VAULT)
     before = workspace.index.data_version()
     with pytest.raises(BranchNotFound, match="Near: cust/acme"):
-        workspace.brief(name)
+        printed(workspace.brief(name))
     assert workspace.index.data_version() == before
     assert name not in workspace.freshness.left_out

@@ -2,33 +2,44 @@
 the snapshot it is given.
 """
 
-from workingset_mcp.answers.answer import Draft, counted
+from dataclasses import dataclass
+
+from workingset_mcp.answers.answer import Answer, counted
 from workingset_mcp.answers.budget import count_tokens
-from workingset_mcp.answers.search.hits import Filter
-from workingset_mcp.answers.search.pack import pack
+from workingset_mcp.answers.search.pack import Passage, pack
 from workingset_mcp.answers.search.query import Query
 from workingset_mcp.answers.search.rank import MOST_ABSENT, Ranking
-from workingset_mcp.index import Snapshot
+from workingset_mcp.index import Scope, View
 
 ASK_FOR_ALSO = 'search again with also=["…", …]: 3 to 6 other words a note might use'
 
 
-def search_draft(
-    query: Query, ranking: Ranking, snapshot: Snapshot, limits: Filter, room: int
-) -> Draft:
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search found: the passages it shows, best first, and what is to be known of them."""
+
+    passages: tuple[Passage, ...] = ()
+    named: tuple[Passage, ...] = ()  # notes found by their tags or names alone
+    absent: tuple[tuple[str, tuple[str, ...]], ...] = ()  # words no note contains, with near ones
+    weak: bool = False
+    matching_notes: int = 0
+
+
+def compose_search(
+    query: Query, ranking: Ranking, snapshot: View, limits: Scope, room: int
+) -> Answer[Found]:
     """The answer to a search within about `room` tokens."""
     lines = _notices(query, ranking, limits)
     if not ranking.ranked:
-        return Draft(
-            "search · nothing found", _nothing(query, lines, snapshot, limits), found=False
-        )
+        text = _nothing(query, lines, snapshot, limits)
+        return Answer("search · nothing found", text, Found(absent=ranking.absent), found=False)
     notices = "".join(f"{line}\n" for line in lines)
     passages, _ = pack(ranking.ranked, ranking.weighed, room - 40 - count_tokens(notices[:-1]))
     shown = [passage for passage in passages if passage.runs]
     shown_notes = {passage.ranked.note.path for passage in shown}
-    notes = list(dict.fromkeys(passage.ranked.note.path for passage in passages))
-    copies = {copy.rpartition(":")[0] for passage in passages for copy in passage.copies}
-    more = ranking.matched_notes - len(copies.union(notes))
+    notes = {passage.ranked.note.path for passage in passages}
+    copies = {copy.path for passage in passages for copy in passage.copies}
+    more = ranking.matched_notes - len(copies | notes)
     last = ""
     if more > 0:
         narrower = "" if limits.branch else f', or branch="{ranking.ranked[0].note.branch}"'
@@ -36,10 +47,15 @@ def search_draft(
     subject = f"search · {counted(len(shown), 'passage')} from {counted(len(shown_notes), 'note')}"
     body = f"{notices}{''.join(passage.text for passage in passages)}{last}"
     tokens = count_tokens(notices) + sum(p.tokens for p in passages) + count_tokens(last)
-    return Draft(subject, body, sources=tuple(notes), tokens=tokens)
+    found = Found(
+        tuple(shown), tuple(one for one in passages if not one.runs), ranking.absent, ranking.weak,
+        ranking.matched_notes,
+    )  # fmt: skip
+    sources = tuple(source for passage in passages for source in passage.sources)
+    return Answer(subject, body, found, sources=sources, body_tokens=tokens)
 
 
-def _notices(query: Query, ranking: Ranking, limits: Filter) -> list[str]:
+def _notices(query: Query, ranking: Ranking, limits: Scope) -> list[str]:
     lines = []
     if ranking.absent:
         where = f"in {limits.branch}" if limits.branch else "in any note"
@@ -56,7 +72,7 @@ def _notices(query: Query, ranking: Ranking, limits: Filter) -> list[str]:
     return lines
 
 
-def _nothing(query: Query, lines: list[str], snapshot: Snapshot, limits: Filter) -> str:
+def _nothing(query: Query, lines: list[str], snapshot: View, limits: Scope) -> str:
     searched = [f"branch {limits.branch}" if limits.branch else "the whole vault"]
     if limits.since or limits.until:
         searched.append(f"dated {limits.since or '…'} to {limits.until or '…'}")

@@ -8,20 +8,21 @@ import json
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, zip_longest
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from workingset_mcp.errors import BranchNotFound, IndexDamaged, IndexUnavailable
-from workingset_mcp.index import index_folder
-from workingset_mcp.index.sqlite.location import FILE_NAME
+from workingset_mcp.errors import IndexDamaged, IndexUnavailable
+from workingset_mcp.index import index_folder, is_index
 from workingset_mcp.notes.dates import date_of_path
 from workingset_mcp.notes.note import OVERRIDE_NAME
 from workingset_mcp.notes.words import FIRST_NOTES
 from workingset_mcp.settings import Settings
 from workingset_mcp.vault.folder import Fingerprint, Vault
-from workingset_mcp.workspace.opened import Opened
+from workingset_mcp.workspace.branches import could_be_folder, name_branch
+from workingset_mcp.workspace.indexed import IndexedVault
 
 MOST_BYTES_READ = 150_000  # of notes that no index knows: less than 0.1 s
 INDEX_SECONDS = 1.0  # an index that another process keeps for longer is left aside
@@ -62,15 +63,10 @@ def read_payload(raw: bytes) -> Payload:
 def branch_for(vault: Vault, given: str | None, payload: Payload) -> str | None:
     """The branch asked for, else that of the client's folder if it lies in the vault, else none.
 
-    Raises BranchNotFound when the one asked for has no notes.
+    A given one is named as everywhere. Raises BranchNotFound with near matches.
     """
     if given:
-        name = given.strip().replace("\\", "/").strip("/") or "."
-        if ".." not in name.split("/") and "\0" not in name and vault.walk(name).files:
-            return name
-        raise BranchNotFound(
-            f"{given[:80]!r} is no branch of this vault.", "`workingset-mcp brief` lists them."
-        )
+        return name_branch(given, partial(_has_notes, vault), [partial(_branches_of, vault)])
     if not payload.cwd:
         return None
     try:
@@ -83,14 +79,25 @@ def branch_for(vault: Vault, given: str | None, payload: Payload) -> str | None:
     return name if vault.walk(name).files else None
 
 
+def _has_notes(vault: Vault, branch: str) -> bool:
+    """Whether there is a branch of this name, by its folder: no index may be there to ask."""
+    if branch != "." and not could_be_folder(branch):
+        return False
+    return any(vault.branch_of(path) == branch for path in vault.walk(branch).files)
+
+
+def _branches_of(vault: Vault) -> list[str]:
+    return sorted(set(map(vault.branch_of, vault.walk().files)))
+
+
 def opened_for_hook(
     root: Path, settings: Settings, branch: str | None, *, whole: bool = False
-) -> Opened:
+) -> IndexedVault:
     """A workspace that answers at once: its index where there is one, else the newest notes, read.
 
     No index is ever made on disk for a hook. `whole`: every note, however long it takes.
     """
-    found: list[Opened | None] = []
+    found: list[IndexedVault | None] = []
 
     def open_index() -> None:
         with suppress(Exception):  # whatever ails an index, the notes can be read without it
@@ -101,7 +108,7 @@ def opened_for_hook(
     worker.join(INDEX_SECONDS)
     workspace = found[0] if found else None
     if workspace is None:
-        workspace = Opened(root, settings, in_memory=True)
+        workspace = IndexedVault(root, settings, in_memory=True)
         if branch:
             _read_notes(workspace, branch, whole=whole)
     return workspace
@@ -128,7 +135,7 @@ def newest_notes(files: Mapping[str, Fingerprint], most_bytes: int) -> list[str]
     return taken
 
 
-def _read_notes(workspace: Opened, branch: str, *, whole: bool) -> None:
+def _read_notes(workspace: IndexedVault, branch: str, *, whole: bool) -> None:
     """Read the override, and of the notes what there is time for, or the `whole` branch."""
     files = workspace.vault.walk(branch).files
     override = f"{branch}/{OVERRIDE_NAME}".lower()
@@ -142,19 +149,19 @@ def _day_in(path: str) -> str:
     return found[0] if found else ""
 
 
-def _with_index(root: Path, settings: Settings, branch: str | None) -> Opened | None:
+def _with_index(root: Path, settings: Settings, branch: str | None) -> IndexedVault | None:
     """A workspace on the index that is there, brought up to date for the branch."""
     vault_root = Vault(root, settings).root
     folder = index_folder(vault_root, settings.shape_digest(), settings.index_dir)
-    if not (folder / FILE_NAME).is_file():
+    if not is_index(folder):
         return None
     try:
-        workspace = Opened(root, settings)
+        workspace = IndexedVault(root, settings)
     except (IndexDamaged, IndexUnavailable):
         return None
     try:
         behind = _bytes_behind(workspace, branch) if branch else 0
-        if behind <= MOST_BYTES_READ and workspace.freshness.built.is_set():
+        if behind <= MOST_BYTES_READ and workspace.is_built:
             if branch:
                 workspace.freshness.refresh(branch)
             return workspace
@@ -164,7 +171,7 @@ def _with_index(root: Path, settings: Settings, branch: str | None) -> Opened | 
     return None
 
 
-def _bytes_behind(workspace: Opened, branch: str) -> int:
+def _bytes_behind(workspace: IndexedVault, branch: str) -> int:
     """Bytes of the branch's notes that the index does not know as they are now."""
     with workspace.index.snapshot() as snapshot:
         known = snapshot.known(branch)

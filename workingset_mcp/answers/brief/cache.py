@@ -1,12 +1,13 @@
-"""Briefs that were made, kept under all that they were made from. Any thread may ask.
+"""A cache of briefs, keyed by everything they are made from. Any thread may use it.
 
-Another byte in a note, another note, day, override or budget is another key: what is kept cannot be out
-of date, and goes for room alone.
+A change to a note, the day, the override or the budget gives another key: an entry is never out of date
+and is evicted only for space.
 """
 
 import threading
 from collections import OrderedDict
 from collections.abc import Hashable
+from dataclasses import replace
 from typing import NamedTuple
 
 from workingset_mcp.answers.brief.fit import Brief
@@ -15,34 +16,33 @@ MOST_BRIEFS = 64
 MOST_BYTES = 1_000_000
 
 
-class _Kept(NamedTuple):
-    """A brief, its text in the form that takes the least room."""
+class _Entry(NamedTuple):
+    """A brief without its text, and the text in the form that takes least memory."""
 
+    brief: Brief
     text: bytes
-    tokens: int
-    warnings: tuple[str, ...]
 
 
-class KeptBriefs:
-    """The briefs that were asked for last, within a number and a size."""
+class BriefCache:
+    """The most recently used briefs, up to a number and a size."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._briefs: OrderedDict[Hashable, _Kept] = OrderedDict()
+        self._briefs: OrderedDict[Hashable, _Entry] = OrderedDict()
         self._bytes = 0
 
     def get(self, made_from: Hashable) -> Brief | None:
-        """The brief that was made from this, if it is kept."""
+        """The brief that was made from this, if it is in the cache."""
         with self._lock:
             found = self._briefs.get(made_from)
             if found is None:
                 return None
             self._briefs.move_to_end(made_from)
-        return Brief(found.text.decode("utf-8", "surrogatepass"), found.tokens, found.warnings)
+        return replace(found.brief, text=found.text.decode("utf-8", "surrogatepass"))
 
     def keep(self, made_from: Hashable, brief: Brief) -> None:
-        """Keep a brief; those not asked for the longest go."""
-        made = _Kept(brief.text.encode("utf-8", "surrogatepass"), brief.tokens, brief.warnings)
+        """Add a brief; the least recently used ones make room."""
+        made = _Entry(replace(brief, text=""), brief.text.encode("utf-8", "surrogatepass"))
         with self._lock:
             if made_from not in self._briefs:
                 self._briefs[made_from] = made

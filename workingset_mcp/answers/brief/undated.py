@@ -1,20 +1,23 @@
-"""What undated notes say that always holds, and the topics of a branch, in order. Pure."""
+"""Which standing lines of undated notes a brief shows first: rhythm, contacts, rules, leads. Pure.
+
+Not here: what makes a line a standing one (`notes`).
+"""
 
 from collections.abc import Sequence
-from itertools import zip_longest
 
-from workingset_mcp.answers.brief.materials import Branch, Sourced, StandingLine
-from workingset_mcp.index.rows import ItemRow, NoteRow
-from workingset_mcp.notes.lines import STANDING_KINDS, all_folded, without_comment
+from workingset_mcp.answers.brief.materials import BranchReader, StandingLine
+from workingset_mcp.index.rows import NoteRow
+from workingset_mcp.notes.lines import STANDING_KINDS, all_folded
 from workingset_mcp.notes.words import FIRST_NOTES, STRONG_RULE, plainly
 
 NEXT_OF_NOTE = 0.7  # what a further line of the same note is worth less
 FIRST_LEAD = 10  # what a line of a README on top is worth more, a rule aside
 LONG_CHARACTERS = 240
-TOPIC_NOTES = 60
 
 
-def standing_lines(branch: Branch, in_order: Sequence[NoteRow]) -> dict[str, list[StandingLine]]:
+def standing_lines(
+    reader: BranchReader, in_order: Sequence[NoteRow]
+) -> dict[str, list[StandingLine]]:
     """What undated notes say that always holds: README and index first, then the strongest lines."""
     undated = [note for note in in_order if not note.date]
     undated.sort(key=lambda n: (n.path.count("/"), not _is_first(n.path), n.path))
@@ -22,7 +25,7 @@ def standing_lines(branch: Branch, in_order: Sequence[NoteRow]) -> dict[str, lis
     kinds: dict[str, dict[int, list[tuple[float, int, str]]]] = {
         kind: {} for kind in STANDING_KINDS
     }
-    for note_id, line, kind, text in branch.standing():
+    for note_id, line, kind, text in reader.standing_lines():
         at = place.get(note_id)
         if at is not None:
             kinds[kind].setdefault(at, []).append((-_strength(kind, text), line, text))
@@ -63,30 +66,3 @@ def _is_on_top(note: NoteRow, first: NoteRow) -> bool:
 
 def _is_first(path: str) -> bool:
     return bool(FIRST_NOTES.match(path.rpartition("/")[2]))
-
-
-def topics_of(in_order: Sequence[NoteRow], branch: Branch) -> list[Sourced]:
-    """Second-level headings in turn over the newest notes, each once."""
-    statuses = {(row.note.id, row.status.line) for row in branch.statuses}
-    newest = in_order[:TOPIC_NOTES]
-    headings = branch.topics([note.id for note in newest])
-    pools = [
-        [
-            (note.path, line, heading)
-            for heading, line in headings.get(note.id, ())
-            if (note.id, line) not in statuses
-        ]
-        for note in newest
-    ]
-    in_turn = [topic for topics in zip_longest(*pools) for topic in topics if topic]
-    texts = [without_comment(heading) for *_, heading in in_turn]
-    first: dict[str, Sourced] = {}
-    for (path, line, _), text, key in zip(in_turn, texts, all_folded(texts), strict=True):
-        if text and key not in first:
-            first[key] = Sourced(text, (f"{path}:{line}",))
-    return list(first.values())
-
-
-def source_of(row: ItemRow) -> str:
-    """Where an item stands."""
-    return f"{row.note.path}:{row.item.line}"

@@ -1,0 +1,209 @@
+"""Take a brief apart: `read_brief` trusts only what an agent trusts.
+
+That is the header line, section titles outside quotes, quote marks and source marks.
+"""
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from workingset_mcp.answers.answer import printed
+from workingset_mcp.workspace.facade import Workspace
+
+ACME = "cust/acme"
+STATUS = "Latest status (verbatim)"
+NEWEST = "Newest notes (as written)"
+ITEMS = "Open action items"
+LABELS = "Recent decisions / owners / blockers"
+STANDING = "Standing"
+FACTS = "Facts"
+TOPICS = "Topics covered"
+RECENT = "Most recent notes"
+LEFT = "Not in this brief"
+SHORT_LOG = (
+    "=== cust/acme/log.md\n## STATUS (2026-06-11)\n\nFine.\n\n## Work\n\n- [ ] order badges\n"
+)
+TITLES = (
+    "Override (verbatim)",
+    STATUS,
+    NEWEST,
+    ITEMS,
+    LABELS,
+    STANDING,
+    FACTS,
+    TOPICS,
+    RECENT,
+    LEFT,
+)
+
+_QUOTE = re.compile(r"<!-- quote (\d+) (.+?)(?::(\d[\d,-]*))? -->")
+_TITLE = re.compile(r"## (.+?)(?: \((\d+) of (\d+)(?:; (\d+) boxes)?\))?")
+_MARKED = re.compile(r"(.*) _\[(.+)\]_")
+_BOX = re.compile(r"- \[(.)\] (.*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A quote block: where it says its lines come from, and the lines."""
+
+    path: str
+    numbers: tuple[int, ...]  # empty: the whole file
+    lines: tuple[str, ...]
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A titled part of a brief: the counts in its title, its lines outside quotes, its quotes."""
+
+    title: str
+    shown: int | None
+    total: int | None
+    boxes: int | None
+    lines: list[str] = field(default_factory=list)
+    quotes: list[Quote] = field(default_factory=list)
+
+    @property
+    def marked(self) -> list[tuple[str, tuple[str, ...]]]:
+        """Lines with their sources, the list mark left on."""
+        found = (_MARKED.fullmatch(line) for line in self.lines)
+        return [(m[1], tuple(m[2].split(", "))) for m in found if m]
+
+    @property
+    def texts(self) -> list[str]:
+        """The texts of the marked lines, without the list mark."""
+        return [text.removeprefix("- ") for text, _ in self.marked]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """An answer of `Workspace.brief`, taken apart."""
+
+    header: str
+    warnings: list[str]
+    fields: dict[str, Any]
+    sections: dict[str, Section]
+    text: str
+
+    @property
+    def body(self) -> str:
+        """The brief below the header and the warnings."""
+        return "\n".join(self.text.split("\n")[1 + len(self.warnings) :])
+
+    def section(self, title: str) -> Section:
+        """A section, or an empty one."""
+        return self.sections.get(title) or Section(title, None, None, None)
+
+    @property
+    def status(self) -> str:
+        """`path:first-last` of the status block shown; empty when none is."""
+        quotes = self.section(STATUS).quotes
+        return f"{quotes[0].path}:{quotes[0].numbers[0]}-{quotes[0].numbers[-1]}" if quotes else ""
+
+    @property
+    def items(self) -> list[tuple[str, str, str]]:
+        """State, text and source of every open item shown."""
+        boxes = ((_BOX.fullmatch(text), sources) for text, sources in self.section(ITEMS).marked)
+        return [(box[1], box[2], ", ".join(sources)) for box, sources in boxes if box]
+
+    @property
+    def actions(self) -> list[str]:
+        """Texts of the action bullets without a box."""
+        lines = self.section(ITEMS).lines
+        start = next(
+            (at for at, line in enumerate(lines) if line.startswith("Without a box")), None
+        )
+        below = [] if start is None else lines[start + 1 :]
+        return [m[1].removeprefix("- ") for m in map(_MARKED.fullmatch, below) if m]
+
+    @property
+    def newest(self) -> list[str]:
+        """Lines of the newest notes, headings and blank lines aside."""
+        section = self.section(NEWEST)
+        quoted = [line for quote in section.quotes for line in quote.lines]
+        lone = [text for text, _ in section.marked]
+        return [line for line in [*quoted, *lone] if line.strip() and not line.startswith("#")]
+
+    @property
+    def standing(self) -> list[str]:
+        """Lines of the standing section, without the list mark."""
+        section = self.section(STANDING)
+        quoted = [line for quote in section.quotes for line in quote.lines]
+        return [*section.texts, *(line.removeprefix("- ") for line in quoted)]
+
+
+def read_brief(answer: str) -> Reading:
+    """Take an answer apart by its own boundaries."""
+    lines = answer.split("\n")
+    header, at = lines[0], 1
+    while lines[at].startswith("warning: "):
+        at += 1
+    warnings = lines[1:at]
+    assert lines[at] == "---", lines[: at + 1]
+    end = lines.index("---", at + 1)
+    fields = yaml.safe_load("\n".join(lines[at + 1 : end]))
+    assert lines[end + 1] == f"# Brief: {fields['branch']}"
+    sections: dict[str, Section] = {}
+    current = Section("", None, None, None)
+    at = end + 2
+    while at < len(lines):
+        line = lines[at]
+        opened = _QUOTE.fullmatch(line)
+        titled = _TITLE.fullmatch(line)
+        if opened:
+            close = lines.index(f"<!-- /quote {opened[1]} -->", at)
+            numbers = tuple(numbers_of(opened[3])) if opened[3] else ()
+            quoted = tuple(lines[at + 1 : close])
+            current.quotes.append(Quote(opened[2], numbers, quoted, int(opened[1])))
+            at = close
+        elif titled:
+            assert titled[1] in TITLES, line
+            assert titled[1] not in sections, f"{titled[1]} stands twice"
+            shown, total, boxes = (int(n) if n else None for n in titled.groups()[1:])
+            current = sections[titled[1]] = Section(titled[1], shown, total, boxes)
+        elif line:
+            current.lines.append(line)
+        at += 1
+    assert list(sections) == [title for title in TITLES if title in sections]
+    return Reading(header, warnings, fields, sections, answer)
+
+
+def numbers_of(ranges: str) -> list[int]:
+    """`12-14,20` as line numbers."""
+    found: list[int] = []
+    for part in ranges.split(","):
+        first, _, last = part.partition("-")
+        found.extend(range(int(first), int(last or first) + 1))
+    return found
+
+
+def brief(workspace: Workspace, branch: str = ACME, budget: int | None = None) -> Reading:
+    return read_brief(printed(workspace.brief(branch, budget)))
+
+
+def lines_of(workspace: Workspace, path: str) -> list[str]:
+    return (workspace.vault.root / path).read_text(encoding="utf-8").split("\n")
+
+
+def appendix(lines: int = 150) -> str:
+    """A note that gives a branch its size and nothing else: every section but the recent notes."""
+    rows = "".join(f"{n:05} reading of the weir gauge, unchecked\n" for n in range(lines))
+    return f"=== {ACME}/zz-appendix.md\n# Appendix\n\n```text\n{rows}```\n"
+
+
+def fence_left_open(lines: list[str]) -> str:
+    """The fence that is open at the end of these lines, as CommonMark reads them outside lists."""
+    opened, quoted = "", False
+    for line in lines:
+        if opened and quoted and not line.lstrip().startswith(">"):
+            opened = ""  # the quote has ended, and its code with it
+        bare = re.sub(r"^(?: {0,3}> ?)* {0,3}", "", line)
+        matched = re.match(r"(`{3,}(?=[^`]*$)|~{3,})", bare)
+        if opened:
+            if matched and bare.startswith(opened) and not bare.strip(f"{opened[0]} \t"):
+                opened = ""
+        elif matched:
+            opened, quoted = matched[1], line.lstrip().startswith(">")
+    return opened

@@ -1,0 +1,203 @@
+"""Reading files that differ and writing them into the index, in batches.
+
+Not here: which files differ (`changes`), when that is asked, and what is told of it (`freshness`, where
+the order of the locks is written down).
+"""
+
+import threading
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from workingset_mcp.caller import stop_if_gone
+from workingset_mcp.index import Engine, KnownFiles
+from workingset_mcp.index.rows import Known, Parsed
+from workingset_mcp.notes.note import parse_note, text_digest, unreadable_note
+from workingset_mcp.sync.changes import Changes, Doubts, plan_changes
+from workingset_mcp.sync.claims import Claims
+from workingset_mcp.vault.folder import Fingerprint, Vault
+
+BATCH_NOTES = 400
+STEP_SECONDS = 0.2  # of a wait: how soon a caller that is gone is noticed
+
+Progress = Callable[[int, int], None]
+
+
+class TakenOver(Exception):
+    """Another database took over from the one that was compared with the disk."""
+
+
+def _untold(done: int, total: int) -> None:
+    """Progress that nobody asked for."""
+
+
+class Pass(NamedTuple):
+    """What holds for every batch of one refresh."""
+
+    epoch: int
+    total: int  # files in the scope
+    deadline: float | None = None
+    progress: Progress = _untold
+
+    def is_late(self) -> bool:
+        """Whether the time for it is over."""
+        return self.deadline is not None and time.monotonic() > self.deadline
+
+
+@dataclass(slots=True)
+class _Batch:
+    """What reading some files showed: new contents, new stamps of known contents, files gone."""
+
+    parsed: list[Parsed] = field(default_factory=list)
+    touched: list[tuple[str, Known]] = field(default_factory=list)
+    gone: list[str] = field(default_factory=list)
+
+    def after(self) -> dict[str, Known | None]:
+        """What the index knows of these files once they are written; None: nothing."""
+        fresh = {p.note.path: Known(p.fingerprint, p.read_ns, p.digest) for p in self.parsed}
+        return {**dict.fromkeys(self.gone), **dict(self.touched), **fresh}
+
+
+class Applier:
+    """Reads files and writes what they say, in any number of threads: no file in two at once."""
+
+    def __init__(
+        self, vault: Vault, index: Engine, stopping: threading.Event,
+        written: Callable[[Collection[str]], None],
+    ) -> None:  # fmt: skip
+        self.claims = Claims()
+        self.doubts = Doubts()
+        self.known = KnownFiles(vault.branch_of)
+        self._vault, self._index = vault, index
+        self._stopping, self._written = stopping, written  # told of each batch's changed paths
+
+    def apply(self, changes: Changes, disk: Mapping[str, Fingerprint], run: Pass) -> bool:
+        """Read what differs and write it; False when time is up, or the server ends.
+
+        A file that another thread is reading, or another process wrote just now, is looked at again.
+        """
+        while changes:
+            left = self._apply_once(changes, disk, run)
+            if left is None or not self._wait_until_free(left, run):
+                return False
+            with self._index.snapshot() as view:
+                known = self.known.about(left, view)
+            disk = self._vault.fingerprints(left)
+            changes = plan_changes(disk, known, self.doubts) if left else Changes()
+        return True
+
+    def reads_the_same(self, path: str, seen: Fingerprint, known: Known) -> bool:
+        """Whether a file in doubt still holds the bytes that the index has of it."""
+        read = self._read(path, seen, known)
+        if not isinstance(read, Known):
+            return False
+        self.doubts.note_reading(path, read)
+        return True
+
+    def ensure_same(self, epoch: int) -> None:
+        """Raise TakenOver unless the database is still the one with this epoch."""
+        if self._index.data_version()[0] != epoch:
+            raise TakenOver
+
+    def _apply_once(
+        self, changes: Changes, disk: Mapping[str, Fingerprint], run: Pass
+    ) -> list[str] | None:
+        """Read and write each file that nobody else is at; the others. None: no time left."""
+        to_read = [*changes.sure, *changes.doubtful]
+        paths = [*changes.removed, *to_read]
+        left: list[str] = []
+        for start in range(0, len(paths), BATCH_NOTES):
+            if run.is_late():
+                return None
+            left_here = self._apply_batch(paths[start : start + BATCH_NOTES], disk, run.epoch)
+            if left_here is None:
+                return None
+            left += left_here
+            waiting = min(len(to_read), max(0, len(paths) - start - BATCH_NOTES))
+            run.progress(run.total - waiting, run.total)
+        return left
+
+    def _wait_until_free(self, paths: Collection[str], run: Pass) -> bool:
+        while not self.claims.wait_until_free(paths, STEP_SECONDS):
+            stop_if_gone()
+            if self._stopping.is_set() or run.is_late():
+                return False
+        return True
+
+    def _apply_batch(
+        self, paths: Sequence[str], disk: Mapping[str, Fingerprint], epoch: int
+    ) -> list[str] | None:
+        """Read and write some files; those to look at again. None: the server ends."""
+        with self.claims.claiming(paths) as mine:
+            with self._index.snapshot() as view:
+                before = self.known.about(mine, view)
+            seen = {path: disk[path] for path in mine if path in disk}
+            changes = plan_changes(seen, before, self.doubts)  # without what others did meanwhile
+            batch = self._read_batch(changes, seen, before)
+            if batch is None:
+                return None
+            left = self._write_batch(batch, before, epoch)
+        return [*left, *(set(paths) - set(mine))]
+
+    def _read_batch(
+        self, changes: Changes, disk: Mapping[str, Fingerprint], before: Mapping[str, Known]
+    ) -> _Batch | None:
+        """Read files that may differ, under no lock; None when the server ends."""
+        there = self._vault.fingerprints(changes.removed)  # again by now
+        batch = _Batch(gone=[path for path in changes.removed if path not in there])
+        for path in (*changes.sure, *changes.doubtful):
+            stop_if_gone()
+            if self._stopping.is_set():
+                return None
+            known = before.get(path)
+            read = self._read(path, disk[path], known)
+            if read is None:
+                batch.gone.extend([path] if known else [])
+            elif isinstance(read, Known):
+                self.doubts.note_reading(path, read)
+                if known and known.fingerprint != read.fingerprint:
+                    batch.touched.append((path, read))
+            else:
+                batch.parsed.append(read)
+        return None if self._stopping.is_set() else batch
+
+    def _write_batch(self, batch: _Batch, before: Mapping[str, Known], epoch: int) -> list[str]:
+        """Write what was read; the files that another process wrote first, and has its own way."""
+        after = batch.after()
+        if not after:
+            return []
+        with self.known.writing():
+            self.ensure_same(epoch)
+            generation = self._index.apply(batch.parsed, batch.gone, batch.touched, before=before)
+            self.known.took(generation, before, after)
+        self._written([*batch.gone, *(parsed.note.path for parsed in batch.parsed)])
+        with self._index.snapshot() as view:
+            now = self.known.about(after, view)
+        return [path for path, known in after.items() if not _same_reading(known, now.get(path))]
+
+    def _read(self, path: str, seen: Fingerprint, known: Known | None) -> Parsed | Known | None:
+        """Read one file: parsed, only its fingerprint where the content is known, None when gone."""
+        branch, read_ns = self._vault.branch_of(path), time.time_ns()
+        try:
+            raw, fingerprint = self._vault.read(path)
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+            return None
+        except OSError as error:
+            if known and known.fingerprint == seen and not known.digest:
+                return Known(seen, read_ns, b"")  # still unreadable, as known
+            note = unreadable_note(path, f"cannot be read: {error.strerror or 'refused'}")
+            return Parsed(note, branch, seen, read_ns, b"")
+        digest = text_digest(raw)
+        if known and known.digest == digest:
+            return Known(fingerprint, read_ns, digest)
+        return Parsed(
+            parse_note(path, raw, self._vault.settings), branch, fingerprint, read_ns, digest
+        )
+
+
+def _same_reading(one: Known | None, other: Known | None) -> bool:
+    """Whether both know the same file as the same bytes, whenever it was read."""
+    if one is None or other is None:
+        return one is other
+    return one.fingerprint == other.fingerprint and one.digest == other.digest

@@ -1,0 +1,77 @@
+"""Which branch a caller means: exact, in another case, or its unique last part. One rule for every door.
+
+Not here: which branches there are (the index knows, and a hook looks at the folders).
+"""
+
+from collections.abc import Callable, Sequence
+
+from workingset_mcp.errors import ArgumentError, BranchNotFound
+
+_LEAST_SCORE = 55  # of a name that is near enough to be named
+
+
+def name_branch(
+    given: str,
+    is_branch: Callable[[str], bool],
+    lists: Sequence[Callable[[], Sequence[str]]],
+    *,
+    may_be_gone: bool = False,
+) -> str:
+    """The branch that `given` means.
+
+    `lists` give all names, the quickest first; the next one is asked only where the one before has no
+    answer. `may_be_gone`: a full name that is no branch today is taken as it is. Raises ArgumentError,
+    BranchNotFound with near matches.
+    """
+    wanted = given.strip()
+    if not wanted:
+        raise ArgumentError("No branch is named.", 'Name one, e.g. "cust/acme".')
+    if is_branch(wanted):
+        return wanted
+    wanted = wanted.replace("\\", "/").strip("/") or "."
+    if is_branch(wanted):
+        return wanted
+    names: Sequence[str] = ()
+    meant: list[str] = []
+    for names_of in lists:
+        names = names_of()
+        meant = _meant(wanted, names)
+        if len(meant) == 1 and is_branch(meant[0]):
+            return meant[0]
+    if may_be_gone and not meant and could_be_folder(wanted):
+        return wanted
+    raise _no_branch(given, wanted, meant, names)
+
+
+def _meant(wanted: str, names: Sequence[str]) -> list[str]:
+    """Branches of this name in another case, else those whose last part it is."""
+    folded = wanted.casefold()
+    same = [name for name in names if name.casefold() == folded]
+    return same or [name for name in names if name.rpartition("/")[2].casefold() == folded]
+
+
+def _no_branch(given: str, wanted: str, meant: list[str], names: Sequence[str]) -> BranchNotFound:
+    several = len(meant) > 1
+    near = meant if several else near_names(wanted, names, _LEAST_SCORE)
+    about = "means several branches" if several else "is no branch of this vault"
+    hint = f"Near: {', '.join(near)}." if near else "get_brief() lists the branches."
+    return BranchNotFound(f"{given[:80]!r} {about}.", hint)
+
+
+def near_names(word: str, names: Sequence[str], least_score: float) -> list[str]:
+    """The names most like a word, at most three."""
+    from rapidfuzz import process  # takes 12 ms, and only a mistake needs it
+
+    # Of a megabyte only the beginning: comparing it whole takes a quarter of a second.
+    found = process.extract(word[:200], names, limit=3)
+    return [name for name, score, _ in found if score > least_score]
+
+
+def could_be_folder(name: str) -> bool:
+    """Whether a folder inside the vault could have this name: no disk is asked for any other."""
+    try:
+        parts = name.encode("utf-8").split(b"/")
+    except UnicodeEncodeError:
+        return False
+    inside = not {b"", b".", b".."} & set(parts) and b"\0" not in name.encode()
+    return inside and max(map(len, parts)) <= 255 and len(name) <= 1_000

@@ -1,0 +1,128 @@
+"""How an answer is composed from one snapshot and checked against the disk over its scope.
+
+What differs is refreshed and the answer composed anew; a vault that keeps changing under a call is
+tried three times, then the answer says so. Not here: what an answer says (`answers`).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from workingset_mcp.answers.answer import (
+    Answer,
+    Limits,
+    checked_budget,
+    fit_answer,
+    put_together,
+    shown_warnings,
+)
+from workingset_mcp.index import View
+from workingset_mcp.workspace.indexed import IndexedVault
+
+ROUNDS = 3
+SMALL_VAULT_FILES = 1_000  # walked in some 5 ms: every search checks such a vault whole
+HEAD_TOKENS = 45
+_TIGHT_ROOM_TOKENS = 1_500
+
+Content = TypeVar("Content")
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What an answer may cost: the budget that holds, a warning if it was lowered, the client's limits."""
+
+    budget: int
+    lowered: str
+    limits: Limits
+
+    @classmethod
+    def of(cls, asked: int | None, usual: int, least: int, limits: Limits) -> "Allowance":
+        """The allowance of a call. Raises ArgumentError for a budget below `least`."""
+        return cls(*checked_budget(asked, usual, least, limits.most_tokens), limits)
+
+    @property
+    def max_bytes(self) -> int | None:
+        """Bytes that are left to the answer beside the warning."""
+        if self.limits.max_bytes is None or not self.lowered:
+            return self.limits.max_bytes
+        return self.limits.max_bytes - len(f"warning: {self.lowered}".encode())
+
+
+def checked_answer(
+    vault: IndexedVault,
+    scope: str | None,
+    compose: Callable[[View, int], Answer[Content]],
+    allowance: Allowance,
+    *,
+    quoted_only: bool = False,
+) -> Answer[Content]:
+    """Compose an answer, and give it once disk and snapshot are equal over its scope.
+
+    `scope`: a branch, or None for the whole vault. `quoted_only`: in a large vault, an answer that
+    found something is checked over the notes it quotes alone, once the whole was looked at.
+    """
+    freshness = vault.freshness
+    finished = scope is not None or freshness.wait_until_built()
+    quoted_only &= freshness.walked_files > SMALL_VAULT_FILES
+    state = ""
+    for attempt in range(ROUNDS + 1):
+        with vault.index.snapshot() as snapshot:
+
+            def composed(
+                room: int, snapshot: View = snapshot, state: str = state
+            ) -> Answer[Content]:
+                made = compose(snapshot, room - HEAD_TOKENS)
+                return _with_header(vault, made, allowance, room, state)
+
+            answer = _fitted(vault, composed, allowance)
+            quoted = answer.notes if quoted_only and answer.found else None
+            if not finished or state:
+                return answer
+            known = freshness.known_in(snapshot, scope, quoted)
+        if freshness.is_current(scope, quoted, known):
+            return answer
+        if quoted is None:
+            finished = vault.refresh_scope(scope)
+        else:
+            freshness.refresh_paths(quoted)
+        if not finished and freshness.state.name != "building":
+            state = "index behind: changes are still being read"
+        elif attempt == ROUNDS - 1:
+            state = "index behind: the vault keeps changing"
+    return answer
+
+
+def fitted_answer(
+    vault: IndexedVault, compose: Callable[[int], Answer[Content]], allowance: Allowance
+) -> Answer[Content]:
+    """The fullest answer within its allowance that needs no check: it was read from the disk."""
+
+    def composed(room: int) -> Answer[Content]:
+        return _with_header(vault, compose(room - HEAD_TOKENS), allowance, room, "")
+
+    return _fitted(vault, composed, allowance)
+
+
+def _with_header(
+    vault: IndexedVault, answer: Answer[Content], allowance: Allowance, room: int, state: str
+) -> Answer[Content]:
+    warnings = shown_warnings(answer.warnings, tight=room < _TIGHT_ROOM_TOKENS)
+    if allowance.lowered:
+        warnings.insert(0, allowance.lowered)
+    return put_together(
+        replace(answer, warnings=tuple(warnings)),
+        budget=allowance.budget,
+        state=state or str(vault.freshness.state),
+        margin=vault.settings.token_margin,
+    )
+
+
+def _fitted(
+    vault: IndexedVault, compose: Callable[[int], Answer[Content]], allowance: Allowance
+) -> Answer[Content]:
+    return fit_answer(
+        compose,
+        budget=allowance.budget,
+        max_bytes=allowance.limits.max_bytes,
+        margin=vault.settings.token_margin,
+    )
