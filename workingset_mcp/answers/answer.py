@@ -116,6 +116,9 @@ _BACKTICKS = re.compile(r"`{3,}")
 _SOURCE_MARK = re.compile(r"_(?=\[[^\n]*\]_)")
 _FENCE = re.compile(r"((?: {0,3}> ?)*+) {0,3}(`{3,}(?=[^`]*$)|~{3,})(.*)")
 _BREAKS = re.compile("[\x7f-\x9f\u2028\u2029]")
+LONGEST_LINE = 1_000  # characters of one item in a list
+SHORTEST_CUT = 200
+_MOST_NAMED = 5  # lines that look like boxes
 _MOST_WARNINGS = 5
 _TIGHT_WARNING_TOKENS = 60
 
@@ -259,6 +262,34 @@ def marked_line(text: str, *sources: Source, also: str = "") -> str:
     """A line of a note followed by its sources; text in it that looks like our mark is escaped."""
     escaped = _SOURCE_MARK.sub(r"\\_", text)
     return f"{escaped} {source_mark(*sources, also=also)}"
+
+
+def cut_line(text: str, source: Source, room_tokens: int) -> str:
+    """A line of a note, a very long one cut with a mark that says how to read the rest.
+
+    Without the cut, one pasted page would take the room of every line behind it.
+    """
+    most = min(LONGEST_LINE, max(SHORTEST_CUT, room_tokens))
+    if len(text) <= most + SHORTEST_CUT // 2:  # the mark takes about as much
+        return text
+    kept = text[:most]
+    at_blank = kept.rpartition(" ")[0]
+    kept = at_blank if len(at_blank) > most // 2 else kept
+    arguments = (
+        {"path": source.path, "lines": source.lines} if source.first else {"path": source.path}
+    )
+    call = Call("open_source_file", arguments)
+    return f"{kept.rstrip()} … cut, {len(text) - len(kept):,} characters more: {call}"
+
+
+def unread_line(places: Sequence[Source]) -> str:
+    """How many lines look like boxes and are not read, and where the first of them stand."""
+    if not places:
+        return ""
+    look = counted(len(places), "line looks like a box and is", "lines look like boxes and are")
+    named = ", ".join(map(str, places[:_MOST_NAMED]))
+    rest = f" and {len(places) - _MOST_NAMED:,} more" if len(places) > _MOST_NAMED else ""
+    return f"{look} not read: {named}{rest}\n"
 
 
 def quoted(value: str) -> str:

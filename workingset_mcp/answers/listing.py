@@ -11,7 +11,14 @@ from functools import cache, lru_cache
 from heapq import nsmallest
 from typing import Literal, NamedTuple, get_args
 
-from workingset_mcp.answers.answer import Answer, Source, counted, marked_line
+from workingset_mcp.answers.answer import (
+    Answer,
+    Source,
+    counted,
+    cut_line,
+    marked_line,
+    unread_line,
+)
 from workingset_mcp.answers.budget import count_tokens, take_lines
 from workingset_mcp.errors import ArgumentError
 from workingset_mcp.index import Scope, View
@@ -21,6 +28,7 @@ from workingset_mcp.notes.lines import (
     CANCELLED_STATES,
     DONE_STATES,
     OPEN_STATES,
+    UNREAD_KIND,
     all_folded,
     folded,
 )
@@ -44,12 +52,16 @@ _FOLDED_AT_ONCE = 1_000  # lines
 
 
 class Listing(NamedTuple):
-    """What was counted: the total, the undated left out by dates, the items shown, every group."""
+    """What was counted: the total, the undated left out by dates, the items shown, every group.
+
+    `unread`: lines that look like boxes and are not read as such, so they are not in the total.
+    """
 
     total: int
     undated: int
     items: tuple[ListedRow, ...]
     groups: tuple[tuple[str, int], ...]
+    unread: tuple[Source, ...] = ()
 
 
 class ListRequest(NamedTuple):
@@ -103,16 +115,25 @@ def compose_list(
     if undated:
         have = counted(undated, "more has", "more have")
         head = f"{have} no date and cannot be placed between dates\n"
+    unread = _unread(snapshot, asked)
+    head += unread_line(unread)
     counts = _group_counts(found, asked.group_by) if asked.group_by else []
     groups = ""
     if asked.group_by:
         kind = found[0].kind if found else "count"
         groups = _group_lines(counts, asked.group_by, kind, max(room // 2, 60))
+        groups += _several_owners(found) if asked.group_by == "owner" else ""
     if not found:
-        listing = Listing(0, undated, (), tuple(counts))
-        return Answer(subject, head + _nothing(asked), listing, found=False)
+        listing = Listing(0, undated, (), tuple(counts), unread)
+        ownerless = 0
+        if asked.owner:
+            others = _filtered(everything, asked._replace(owner=""))
+            ownerless = sum(1 for one in others if not one.owners)
+        return Answer(
+            subject, head + _nothing(asked, ownerless, exact=not unread), listing, found=False
+        )
     first = nsmallest(max(room, 1), found, key=_order)  # each takes a token at least
-    lines = [f"{_shown(one)}\n" for one in first]
+    lines = [f"{_shown(one, room)}\n" for one in first]
     left = room - count_tokens(head + groups) - 40
     kept = take_lines(lines, left)
     body = head + groups + "".join(lines[:kept])
@@ -122,7 +143,7 @@ def compose_list(
             " raise budget, or narrow by branch, owner, text, since\n"
         )
     shown = tuple(first[:kept])
-    listing = Listing(len(found), undated, shown, tuple(counts))
+    listing = Listing(len(found), undated, shown, tuple(counts), unread)
     return Answer(subject, body, listing, sources=tuple(_source_of(one) for one in shown))
 
 
@@ -139,6 +160,15 @@ def _listed(
     if kind in _STATES:
         return snapshot.listed_items("task", branch, states=_STATES[kind], label=kind)
     return snapshot.listed_items(kind, branch)
+
+
+def _unread(snapshot: View, asked: ListRequest) -> tuple[Source, ...]:
+    """Where something looks like a box and is not read; whose it is, and when it is due, is not known."""
+    if asked.kind not in _STATES:
+        return ()
+    looking = snapshot.listed_items(UNREAD_KIND, asked.scope.branch)
+    found = _filtered(looking, asked._replace(owner="", due_before=""))
+    return tuple(sorted(map(_source_of, found)))
 
 
 def _remarks(
@@ -239,7 +269,19 @@ def _group_lines(ordered: Sequence[tuple[str, int]], group_by: str, kind: str, r
     kept = take_lines(lines, room)
     text = "".join(lines[:kept])
     hidden = len(ordered) - max(0, kept - 2)
-    return text + (f"{counted(hidden, 'more group')}\n" if hidden > 0 else "")
+    if hidden <= 0:
+        return text
+    theirs = sum(count for _, count in ordered[-hidden:])
+    return f"{text}{counted(hidden, 'more group')} with {theirs:,}\n"
+
+
+def _several_owners(found: Sequence[ListedRow]) -> str:
+    """Why the groups add up to more than the total."""
+    several = sum(1 for one in found if "\n" in one.owners)
+    have = counted(
+        several, "item has several owners and counts", "items have several owners and count"
+    )
+    return f"{have} for each of them\n" if several else ""
 
 
 def _people(counts: Counter[str]) -> Counter[str]:
@@ -272,12 +314,17 @@ def _source_of(one: ListedRow) -> Source:
     return Source(one.path, one.line)
 
 
-def _shown(one: ListedRow) -> str:
+def _shown(one: ListedRow, room: int) -> str:
     box = f"[{one.mark}] " if one.mark else ""
     date = f"{one.date} " if one.kind in ("note", "status") and one.date else ""
-    return f"- {box}{date}{marked_line(one.text, _source_of(one))}"
+    source = _source_of(one)
+    return f"- {box}{date}{marked_line(cut_line(one.text, source, room), source)}"
 
 
-def _nothing(asked: ListRequest) -> str:
+def _nothing(asked: ListRequest, ownerless: int, *, exact: bool) -> str:
+    """That there is none; called exact only where everything that could be one was read."""
     where = f" of {asked.scope.branch}" if asked.scope.branch else ""
-    return f"None. Counted over every note{where}; this is exact.\n"
+    if ownerless:
+        names = counted(ownerless, "item names", "items name")
+        return f"None. Counted over every note{where}; {names} no owner that is read.\n"
+    return f"None. Counted over every note{where}{'; this is exact' if exact else ''}.\n"

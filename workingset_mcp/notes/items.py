@@ -39,7 +39,8 @@ _MAY_HOLD_BOX = re.compile(
 )
 # What a person draws as a box and none of the above reads: in a cell, without a list mark or a blank.
 _LOOKS_LIKE_BOX = re.compile(
-    rf"\n[ \t>]*(?:\|(?:[^\n|`]*\|){{0,9}}[ \t]*\[[ xX]\][ \t]|(?P<mark>{LIST_MARK}[ \t]*)?\[[ \txX]{{0,3}}\](?![(\[:]))"
+    rf"\n[ \t>]*(?:\|(?:[^\n|`]*\|){{0,9}}[ \t]*\[[ xX]\][ \t]|(?P<mark>{LIST_MARK}[ \t]*)?"
+    r"\[[ \txX]{0,3}\](?![(\[:]))"
 )
 _SAYS_SOMETHING = re.compile(r"\][^\]\w]*\w")
 _BULLET = re.compile(rf"^([ \t>]*){LIST_MARK}[ \t]+(\S.*)$")

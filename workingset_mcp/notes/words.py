@@ -339,3 +339,11 @@ DONE_CELL = re.compile(
     r"|完了|済|完成|已完成|완료)\b|^\W{0,2}[✅✔☑✓]",
     _I,
 )
+
+# File names of notes that people, and their agents, keep current: what they say holds now.
+LIVING_NAME = re.compile(
+    r"^(?:(?:active|current|session)[ _-]?(?:context|state|status|focus|work|task|plan|sprint|tasks)?"
+    r"|progress|status|state|hand[ _-]?off|to[ _-]?dos?|now|next(?:[ _-]?steps)?|current[ _-]\w.{0,40}"
+    r"|roadmap|tasks|open[ _-](?:items|questions|tasks)|action[ _-]items|stand|aufgaben|stato|estado|statut)$",
+    re.IGNORECASE,
+)

@@ -23,9 +23,16 @@ from workingset_mcp.answers.brief.materials import (
 )
 from workingset_mcp.index.rows import ItemRow, NoteRow, StatusRow
 from workingset_mcp.notes.dates import day_of, days_before
-from workingset_mcp.notes.lines import DONE_STATES, OPEN_STATES, all_folded, without_comment
+from workingset_mcp.notes.lines import (
+    DONE_STATES,
+    OPEN_STATES,
+    UNREAD_KIND,
+    Item,
+    all_folded,
+    without_comment,
+)
 from workingset_mcp.notes.note import Remark, line_digest
-from workingset_mcp.notes.words import URGENT
+from workingset_mcp.notes.words import LIVING_NAME, URGENT
 
 STALE_BOX_DAYS = 180
 STALE_LABEL_DAYS = 365
@@ -55,6 +62,7 @@ def read_materials(branch: Branch, reader: BranchReader) -> Materials:
     _pass_over_stale_undated_status(found, dates)
     _read_boxes(items, dates, as_of, found)
     _read_labels(items, dates, as_of, found)
+    found.unread = [_source_of(row) for row in items if row.item.kind == UNREAD_KIND]
     found.actions = _action_bullets(items, dates, as_of, today, found, reader)
     found.listed = set(_sources_shown(found))
     found.topics = _topics(in_order, branch, reader)
@@ -177,7 +185,9 @@ def _read_labels(
     labels = []
     for row in items:
         item = row.item
-        if item.kind == "task" or item.form == "bullet" or _in_status(row, found.status):
+        if item.kind in ("task", UNREAD_KIND) or _is_listed_action(item):
+            continue
+        if _in_status(row, found.status):
             continue
         day = _day(row, dates, found.branch.today)
         if day and limit and day < limit:
@@ -207,21 +217,23 @@ def _action_bullets(
     materials: Materials,
     reader: BranchReader,
 ) -> list[Sourced]:
-    """Bullets under action headings, of the time around the newest note that has such a heading."""
+    """Bullets and rows under action headings: those of notes that people keep current, of the time
+    around the newest note that has such a heading, and of the other notes without a date.
+    """
     bullets = [
         (_day(row, dates, materials.branch.today), row)
         for row in items
-        if row.item.kind == "action" and row.item.form == "bullet"
+        if _is_listed_action(row.item)
     ]
-    days = [day for day, _ in bullets if day and day <= today]
-    if not days or not as_of or max(days) < days_before(as_of, STALE_LABEL_DAYS):
-        return []
-    first = days_before(max(days), ACTION_WINDOW_DAYS)
+    undated = [row for day, row in bullets if not day]
+    living, others = [], []
+    for row in undated:
+        (living if LIVING_NAME.match(_name_of(row.note.path)) else others).append(row)
+    near = _around_the_newest(bullets, as_of, today)
+    ordered = [*living, *near, *others]
     seen = set(all_folded(one.item.text for one in materials.open_items))
-    near = [(day, row) for day, row in bullets if day and first <= day <= today]
-    near.sort(key=lambda pair: pair[0], reverse=True)
     found = []
-    for (_, row), key in zip(near, all_folded(row.item.text for _, row in near), strict=True):
+    for row, key in zip(ordered, all_folded(row.item.text for row in ordered), strict=True):
         if key not in seen:
             seen.add(key)
             if repeats_of(materials, reader)[line_digest(row.item.text)] > MOST_REPEATS + 1:
@@ -229,6 +241,27 @@ def _action_bullets(
                 continue
             found.append(Sourced(row.item.text, (_source_of(row),)))
     return found
+
+
+def _is_listed_action(item: Item) -> bool:
+    """Whether its heading, or the header of its table, makes a line something to do."""
+    return item.kind == "action" and item.form in ("bullet", "row")
+
+
+def _around_the_newest(
+    bullets: Sequence[tuple[str, ItemRow]], as_of: str, today: str
+) -> list[ItemRow]:
+    days = [day for day, _ in bullets if day and day <= today]
+    if not days or not as_of or max(days) < days_before(as_of, STALE_LABEL_DAYS):
+        return []
+    first = days_before(max(days), ACTION_WINDOW_DAYS)
+    near = [(day, row) for day, row in bullets if day and first <= day <= today]
+    near.sort(key=lambda pair: pair[0], reverse=True)
+    return [row for _, row in near]
+
+
+def _name_of(path: str) -> str:
+    return path.rpartition("/")[2].rpartition(".")[0]
 
 
 def oldest_bullet(notes: Sequence[NoteRow], today: date) -> str:

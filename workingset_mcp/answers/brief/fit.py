@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple, TypeAlias
 
+from workingset_mcp.answers.answer import unread_line
 from workingset_mcp.answers.brief.format import (
     SECTIONS,
     BriefSection,
@@ -195,6 +196,8 @@ def _not_in_this_brief(rendered: dict[str, Rendered], materials: Materials) -> s
         missing.append("no open items")
     if missing:
         lines.insert(0, f"- {', '.join(missing).capitalize()} in this branch.")
+    if materials.unread:
+        lines.append(f"- {unread_line(materials.unread)}".rstrip())
     plural = "s" if materials.source_notes != 1 else ""
     lines.append(
         f"- All {materials.source_tokens:,} tokens of {materials.source_notes} note{plural}:"

@@ -11,6 +11,7 @@ from workingset_mcp.answers.answer import (
     Source,
     closing_fence,
     counted,
+    cut_line,
     marked_line,
     quoted_block,
     source_mark,
@@ -192,10 +193,7 @@ def _has_recent_status(materials: Materials) -> bool:
 def _open_items(room: SectionRoom) -> Rendered:
     materials = room.materials
     lines = _box_lines(room)
-    bullets = [
-        f"- {marked_line(one.text, *one.sources)}\n"
-        for one in materials.actions[: _most_actions(room)]
-    ]
+    bullets = [_listed_line(one, room.tokens) for one in materials.actions[: _most_actions(room)]]
     bullet_head = "Without a box (00 of 00):\n"
     bullets_room = int(room.tokens * 0.35) if lines else room.tokens
     kept_bullets = (
@@ -226,11 +224,10 @@ def _box_lines(room: SectionRoom) -> list[str]:
     lines = []
     for one in room.materials.open_items[: room.caps.open_items]:
         also = f", and {len(one.sources) - 5} more" if len(one.sources) > 5 else ""
+        text = cut_line(one.item.text, one.sources[0], room.tokens)
         if one.done_in:
             also += f" · done in {', '.join(map(str, one.done_in[:3]))}"
-        lines.append(
-            f"- [{one.item.state}] {marked_line(one.item.text, *one.sources[:5], also=also)}\n"
-        )
+        lines.append(f"- [{one.item.state}] {marked_line(text, *one.sources[:5], also=also)}\n")
     return lines
 
 
@@ -355,7 +352,7 @@ def _recent(room: SectionRoom) -> Rendered:
 def _list(
     room: SectionRoom, lines: Sequence[Sourced], most: int, noun: str = "", call: str = ""
 ) -> Rendered:
-    printed = [f"- {marked_line(line.text, *line.sources)}\n" for line in lines[:most]]
+    printed = [_listed_line(line, room.tokens) for line in lines[:most]]
     kept = take_lines(printed, room.tokens)
     text = "".join(printed[:kept])
     left: tuple[str, ...] = ()
@@ -363,6 +360,11 @@ def _list(
         rest = counted(len(lines) - kept, f"more {noun}")
         left = (f"- {rest}: {call.format(room.materials.branch.name)}",)
     return Rendered(f" ({kept} of {len(lines)})\n{text}" if lines else "", left)
+
+
+def _listed_line(line: Sourced, room_tokens: int) -> str:
+    text = cut_line(line.text, line.sources[0], room_tokens)
+    return f"- {marked_line(text, *line.sources)}\n"
 
 
 # In the order of the brief. The newest notes are rendered after the lists, which they leave out.

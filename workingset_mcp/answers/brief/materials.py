@@ -144,6 +144,7 @@ class Materials:
     decisions: list[Sourced] = field(default_factory=list)
     facts: list[Sourced] = field(default_factory=list)
     stale_labels: int = 0
+    unread: list[Source] = field(default_factory=list)  # look like boxes, and are not read as such
     copied_forward: int = 0
     topics: list[Sourced] = field(default_factory=list)
     recent: list[NoteRow] = field(default_factory=list)

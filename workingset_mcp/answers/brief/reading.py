@@ -11,7 +11,7 @@ from workingset_mcp.answers.brief.overview import BranchLine
 from workingset_mcp.answers.counting import tokens_of
 from workingset_mcp.index import Engine, View
 from workingset_mcp.index.rows import NoteRow
-from workingset_mcp.notes.lines import LABEL_KINDS
+from workingset_mcp.notes.lines import LABEL_KINDS, UNREAD_KIND
 from workingset_mcp.notes.note import OVERRIDE_NAME
 from workingset_mcp.settings import Settings
 from workingset_mcp.vault.folder import LeftOut
@@ -39,7 +39,10 @@ def read_branch(
         today=today,
         notes=notes,
         items=view.items(
-            ("task", *LABEL_KINDS), name, by_id, bullets_since=oldest_bullet(notes, today)
+            ("task", *LABEL_KINDS, UNREAD_KIND),
+            name,
+            by_id,
+            bullets_since=oldest_bullet(notes, today),
         ),
         statuses=view.statuses(name, by_id),
         tokens=tokens_of(view, opened.index, notes) if counted else {},

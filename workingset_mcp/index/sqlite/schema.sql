@@ -57,6 +57,7 @@ CREATE TABLE item (
     PRIMARY KEY (note_id, line)
 ) WITHOUT ROWID;
 CREATE INDEX item_task ON item (state) WHERE kind = 0;
+CREATE INDEX item_unread ON item (line) WHERE kind = 11;
 
 CREATE TABLE status (
     note_id INTEGER NOT NULL,
