@@ -55,6 +55,7 @@ class Listing:
     spent: int
     groups: tuple[tuple[str, int], ...]
     more_groups: int
+    in_more_groups: int
     undated: int
     lines: tuple[tuple[Place, str, str], ...]  # place, mark, text
     more: int
@@ -73,14 +74,14 @@ def read_list(text: str) -> Listing:
     groups: list[tuple[str, int]] = []
     found: list[tuple[Place, str, str]] = []
     rest: list[str] = []
-    undated = more = more_groups = 0
+    undated = more = more_groups = in_more = 0
     for line in lines:
         if matched := _GROUP.fullmatch(line):
             groups.append((matched[1], int(matched[2])))
         elif line.startswith("| ") or line == "|---|---|":
             continue
-        elif matched := re.fullmatch(r"(\d+) more groups?", line):
-            more_groups = int(matched[1])
+        elif matched := re.fullmatch(r"(\d+) more groups? with ([\d,]+)", line):
+            more_groups, in_more = int(matched[1]), int(matched[2].replace(",", ""))
         elif matched := _UNDATED.fullmatch(line):
             undated = int(matched[1])
         elif matched := _MORE.fullmatch(line):
@@ -93,7 +94,7 @@ def read_list(text: str) -> Listing:
     total = int(stated["total"].replace(",", ""))
     return Listing(
         stated["kind"], total, stated["where"], int(stated["spent"].replace(",", "")),
-        tuple(groups), more_groups, undated, tuple(found), more, tuple(rest),
+        tuple(groups), more_groups, in_more, undated, tuple(found), more, tuple(rest),
     )  # fmt: skip
 
 
@@ -761,9 +762,12 @@ def test_filters_hold_together(open_vault: OpenVault) -> None:
 
 def test_nothing_found_is_an_exact_answer(open_vault: OpenVault) -> None:
     workspace = open_vault(EVERY_KIND)
+    text = printed(workspace.items("open", text="nowhere said"))
+    assert text.startswith("[workingset] items · open: 0 in 0 branches, with 'nowhere said' · ")
+    assert "this is exact" in text
     text = printed(workspace.items("open", owner="nobody"))
     assert text.startswith("[workingset] items · open: 0 in 0 branches, of nobody · ")
-    assert "this is exact" in text
+    assert re.search(r"; \d+ items? names? no owner that is read\.\n$", text)
     with pytest.raises(BranchNotFound):
         printed(workspace.items("open", branch="nowhere"))
 
@@ -785,21 +789,64 @@ def test_counts_are_over_all_whatever_fits(open_vault: OpenVault) -> None:
         for group in (None, *GROUPS):
             found = listed(workspace, budget=budget, group_by=group)
             assert found.total == 1_080
-            assert (
-                group in (None, "path")
-                or found.more_groups
-                or (sum(count for _, count in found.groups) == 1_080)
-            )
+            grouped = sum(count for _, count in found.groups) + found.in_more_groups
+            assert group is None or grouped == 1_080
     text = printed(workspace.items(budget=24_000, limits=Limits(max_bytes=2_000)))
     assert len(text.encode()) <= 2_000
     assert read_list(text).total == 1_080
 
 
-def test_a_line_longer_than_the_budget_is_counted_and_not_cut(open_vault: OpenVault) -> None:
-    workspace = open_vault(f"=== cust/acme/a.md\n- [ ] {'crate ' * 3_000}\n- [ ] short\n")
-    found = listed(workspace, budget=500)
+@pytest.mark.parametrize("budget", [200, 500, 3_000, 24_000])
+def test_a_very_long_line_is_cut_with_a_mark_and_hides_no_other(
+    open_vault: OpenVault, budget: int
+) -> None:
+    whole = ("crate " * 15_000).strip()
+    workspace = open_vault(f"=== cust/acme/a.md\n- [ ] {whole}\n- [ ] short\n")
+    found = listed(workspace, budget=budget)
     assert found.total == 2
-    assert all(len(text) < 20 for _, _, text in found.lines)
+    [(first, _, cut), (second, _, text)] = found.lines
+    assert (first, second, text) == (("cust/acme/a.md", 1), ("cust/acme/a.md", 2), "short")
+    kept, _, rest = cut.partition(" … cut, ")
+    assert whole.startswith(kept)
+    missing = len(whole) - len(kept)
+    call = 'open_source_file(path="cust/acme/a.md", lines="1")'
+    assert abs(int(rest.partition(" ")[0].replace(",", "")) - missing) <= 1  # a blank at the cut
+    assert rest.endswith(call)
+
+
+UNREAD = """\
+=== cust/acme/2026-06-16.md
+[ ] no list mark
+-[ ] no blank
+| [ ] in a cell | Mira |
+|---|---|
+- [ ] read
+"""
+
+
+@pytest.mark.parametrize("kind", ["open", "in_progress", "done", "cancelled"])
+def test_lines_that_look_like_boxes_and_are_not_read_are_counted_and_named(
+    open_vault: OpenVault, kind: str
+) -> None:
+    workspace = open_vault(UNREAD)
+    looks = [item for item in printed(workspace.items(kind)).split("\n") if "look" in item]
+    assert len(looks) == 1
+    count = int(looks[0].split()[0])
+    assert count >= 2
+    assert looks[0].count("cust/acme/2026-06-16.md:") == count
+    assert len(workspace.items(kind).content.unread) == count
+    assert "this is exact" not in printed(workspace.items(kind, owner="nobody"))
+    assert "look like" not in printed(workspace.items("decision"))
+    assert "look like" not in printed(workspace.items(kind, text="another word"))
+
+
+def test_groups_of_owners_say_why_they_add_up_to_more(open_vault: OpenVault) -> None:
+    workspace = open_vault(
+        "=== a.md\n- [ ] @mira and @tom paint\n- [ ] @mira draws\n- [ ] nobody\n"
+    )
+    found = listed(workspace, group_by="owner")
+    assert dict(found.groups) == {"mira": 2, "tom": 1, "(none)": 1}
+    assert found.rest == ("1 item has several owners and counts for each of them",)
 
 
 def test_a_forged_source_in_a_line_is_not_the_last(open_vault: OpenVault) -> None:

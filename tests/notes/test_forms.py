@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workingset_mcp.notes.lines import CANCELLED_STATES, DONE_STATES, OPEN_STATES, UNREAD_KIND, Item
-from workingset_mcp.notes.note import parse_note
+from workingset_mcp.notes.note import DatedStretch, Note, parse_note
 from workingset_mcp.settings import LABELS, Settings
 
 
@@ -308,3 +308,94 @@ def test_a_day_without_a_year_lies_ahead_of_its_note() -> None:
 def test_any_text_is_read_and_each_item_names_a_line_of_it(text: str) -> None:
     lines = parse_note("a.md", text.encode(), Settings()).line_count
     assert all(1 <= item.line <= lines for item in items_of(text, "a.md"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# Open items\n\nOne list for both sides, read every Monday.\n\n## Ours\n\n- [ ] paint the gate\n",
+        "# N\n\n## Action items\n\nWhat we owe them:\n\n- [ ] paint the gate\n",
+    ],
+)
+def test_a_line_that_introduces_a_list_is_no_action(text: str) -> None:
+    assert [item.kind for item in items_of(text)] == ["task"]
+
+
+def test_actions_below_a_label_without_text_are_bullets() -> None:
+    found = [(i.text, i.form) for i in items_of("# Call\n\n**To do:**\n- paint the gate\n")]
+    assert found == [("paint the gate", "bullet")]
+
+
+# -- days ------------------------------------------------------------------------------------------
+
+
+def note_of(text: str, path: str = "a.md") -> Note:
+    return parse_note(path, text.encode(), Settings())
+
+
+DATED_LINES = [
+    "Date: 2021-05-11", "**Date:** 2021-05-11", "**Date**: 2021-05-11", "- Date: 2021-05-11", "* Date: May 11, 2021",
+    "Last updated: 2021-05-11", "_Last updated: 11 May 2021_", "Updated: 2021-05-11", "Last reviewed on: 2021-05-11",
+    "*Status: PLANNED (2021-05-11)*", "| Date | 2021-05-11 |", "> Meeting date: 2021-05-11",
+    "Datum: 11.05.2021", "Zuletzt aktualisiert: 11. Mai 2021", "Stand: 11.05.2021", "Mis à jour : 2021-05-11",
+    "Fecha: 2021-05-11", "Data: 2021-05-11", "Aggiornato: 2021-05-11", "Atualizado: 2021-05-11",
+    "Laatst bijgewerkt: 2021-05-11", "Zaktualizowano: 2021-05-11", "日期：2021年5月11日", "更新日: 2021-05-11", "날짜: 2021년 5월 11일",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", DATED_LINES)
+def test_a_line_near_the_top_dates_its_note(line: str) -> None:
+    table = "\n|---|---|" if line.startswith("|") else ""
+    note = note_of(f"# Use a queue\n\n{line}{table}\n\n## Context\n\nText.\n")
+    assert (note.date, note.date_source) == ("2021-05-11", "line")
+    assert [unit.date for unit in note.units] == ["2021-05-11"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"# Long\n\n{'text' + chr(10) * 2}{'x' + chr(10) * 2}" * 8 + "Date: 2021-05-11\n",
+        "# N\n\nUpdate the plan: moved from 2021-05-11 to some day\n",
+        "# N\n\nDate of the next meeting is open, the last one was on 2021-05-11\n",
+        "# N\n\n```\nDate: 2021-05-11\n```\n",
+    ],
+)
+def test_no_other_line_dates_a_note(text: str) -> None:
+    assert note_of(text).date == ""
+
+
+def test_what_dates_a_note_first() -> None:
+    line = "Last updated: 2026-06-20\n"
+    assert note_of(f"---\ndate: 2026-06-01\n---\n# N\n\n{line}").date == "2026-06-01"
+    assert note_of(f"# N\n\n{line}", "2026-06-02.md").date == "2026-06-02"
+    assert note_of(f"# Call 2026-06-03\n\n{line}").date == "2026-06-03"
+    assert note_of(f"# N\n\n{line}\n## Log 2026-06-04\n").date == "2026-06-20"
+
+
+@pytest.mark.parametrize(
+    ("field", "date"),
+    [
+        ("updated: 1781568000000", "2026-06-16"), ("updated: 1781568000", "2026-06-16"),
+        ("created: 1718409600000\nupdated: 1781568000000", "2026-06-16"),
+        ("created: 2026-01-01\nupdated: 2026-06-16", "2026-06-16"),
+        ("updated: 2026-06-20\ndate: 2026-06-16", "2026-06-16"),
+        ("last_updated: 2026-06-16", "2026-06-16"), ("updated: 12", ""), ("updated: 99999999999999999", ""),
+    ],
+)  # fmt: skip
+def test_front_matter_gives_days_also_as_unix_time(field: str, date: str) -> None:
+    assert note_of(f"---\n{field}\n---\n# N\n").date == date
+
+
+def test_a_month_inside_a_deeper_heading_dates_its_section_only() -> None:
+    note = note_of(
+        "# Architecture\n\nText.\n\n## Current structure (post July 2026 refactor)\n\nText.\n\n## Next\n"
+    )
+    assert note.date == ""
+    assert note.units == (DatedStretch("2026-07", 5, 8),)
+
+
+def test_a_log_headed_by_days_or_months_keeps_its_stretches() -> None:
+    days = note_of("# Log\n\n## 2026-06-02\n\nb\n\n## 2026-06-01\n\na\n")
+    assert days.date == "2026-06-02"
+    assert [unit.date for unit in days.units] == ["2026-06-02", "2026-06-01"]
+    assert note_of("# Log\n\n## June 2026\n\nb\n\n## May 2026\n\na\n").date == "2026-06"

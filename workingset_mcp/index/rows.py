@@ -23,7 +23,7 @@ CJK = (  # the characters of Han, Kana and Hangul, as they stand between the bra
 )
 CJK_RUN = re.compile(f"[{CJK}]+")
 ITEM_KINDS = ("task", *LABEL_KINDS, *STANDING_KINDS, UNREAD_KIND)
-ITEM_FORMS = ("", "label", "bullet", "heading", "row")
+ITEM_FORMS = ("", "label", "bullet", "heading", "row", "line")
 _PATH_MARKS = re.compile(r"[/_.\-]+")
 
 

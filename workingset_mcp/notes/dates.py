@@ -330,11 +330,19 @@ def _most_precise(dates: list[FoundDate]) -> str:
     return max((date.value for date in dates), key=len, default="")
 
 
+# 1990 and 2100 in seconds since 1970: a larger number counts milliseconds.
+_FIRST_EPOCH, _LAST_EPOCH = 631_152_000, 4_102_444_800
+
+
 def iso_day(value: object) -> str | None:
-    """Return the day or month that a YAML value names: a date, a text, a number like 20260616."""
+    """Return the day or month that a YAML value names: a date, a text, a number like 20260616, a Unix time."""
     if isinstance(value, datetime.date):  # a datetime is one, too
         return _iso(value.year, value.month, value.day) or None
     if isinstance(value, int):
+        if _FIRST_EPOCH <= value < _LAST_EPOCH * 1_000:
+            seconds = value if value < _LAST_EPOCH else value // 1_000
+            moment = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
+            return _iso(moment.year, moment.month, moment.day) or None
         value = str(value) if 19900101 <= value <= 20991231 else ""
     return (_most_precise(find_dates(value)) or None) if isinstance(value, str) else None
 

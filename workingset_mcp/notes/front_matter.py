@@ -14,7 +14,10 @@ from workingset_mcp.notes.dates import iso_day
 
 MOST_BLOCK_CHARACTERS = 65_536
 MOST_ALIASES = 20
-DATE_FIELDS = ("date", "created", "created_at", "updated", "updated_at", "modified", "published")
+DATE_FIELDS = (  # the first that is one counts
+    "date", "updated", "updated_at", "last_updated", "lastmod", "modified", "published", "created",
+    "created_at",
+)  # fmt: skip
 
 _ALIAS = re.compile(r"(?:^|[\s,\[:{])\*[\w-]+")
 _SIMPLE_LINE = re.compile(r"^([A-Za-z_][\w-]{0,40}):[ \t]+(\S.*)$")

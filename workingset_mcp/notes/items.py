@@ -155,7 +155,8 @@ class _Reader:
         for line, drawn in outline.lines_like(_LOOKS_LIKE_BOX):
             kind = outline.kinds[line - 1]
             stands = kind == LineKind.TABLE or (
-                kind == LineKind.TEXT and (not drawn["mark"] or self._inside_list(line))
+                kind == LineKind.TEXT
+                and ((drawn["mark"] or "")[-1:] not in (" ", "\t") or self._inside_list(line))
             )
             text = without_comment(outline.lines[line - 1].strip())
             is_said = stands and line not in self._boxes and _SAYS_SOMETHING.search(text)
@@ -182,7 +183,8 @@ class _Reader:
             elif not text:
                 for child, words in self._children(line):
                     if kind != "owner" or "](" not in words:  # `Owners:` above links to their files
-                        yield Item(child, kind, words, form="label")
+                        form = "bullet" if kind == "action" else "label"
+                        yield Item(child, kind, words, form=form)
 
     def _children(self, line: int) -> Iterator[tuple[int, str]]:
         """The bullets nested below a label that has no text of its own, or standing right behind it."""
@@ -263,9 +265,11 @@ class _Reader:
                 kind != "blocker"
                 and not (bullets and kind == "decision")
                 and _is_paragraph_line(text)
+                and not (kind == "action" and self._introduces(mark, text))
             ):
                 in_first_paragraph = True
-                yield Item(line, kind, without_comment(text.strip()), form=_form(kind))
+                form = "line" if kind == "action" else "heading"
+                yield Item(line, kind, without_comment(text.strip()), form=form)
 
     def _bullet(self, kind: str, line: int, text: str, owner: str, depth: int) -> Iterator[Item]:
         """A bullet as an item, if it stands at the first depth and has no box of its own."""
@@ -281,6 +285,12 @@ class _Reader:
             line + 2, 0
         )
         return self.people.bare_name(text, alone=False) if below == 2 else ""
+
+    def _introduces(self, mark: Heading, text: str) -> bool:
+        """Whether a line says what the list below it is: it ends in a colon, or opens a whole note of them."""
+        if text.rstrip().endswith((":", "：")):
+            return True
+        return mark.level == 1 and mark is not self._outline.marks[-1]
 
     def _person_before_bullets(self, line: int, text: str) -> str:
         """The person that a line of text names and nothing else, if a list begins behind it."""

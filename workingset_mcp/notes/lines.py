@@ -48,7 +48,7 @@ class Item(NamedTuple):
     line: int
     kind: str  # task, one of LABEL_KINDS, one of STANDING_KINDS, or UNREAD_KIND
     text: str
-    form: str = ""  # label, bullet, heading, row: where its kind comes from
+    form: str = ""  # label, bullet, line, heading, row: where its kind comes from
     state: str = ""  # of a task: the character in its box
     owners: tuple[str, ...] = ()
     due: str = ""  # ISO day

@@ -25,7 +25,7 @@ from workingset_mcp.notes.markdown import outline_of
 from workingset_mcp.notes.outline import Heading, LineKind, Outline
 from workingset_mcp.notes.sections import Section, sections_of
 from workingset_mcp.notes.statuses import DatedHeadings, StatusBlock, statuses_of
-from workingset_mcp.notes.words import TEMPLATE
+from workingset_mcp.notes.words import DATE_LINE, TEMPLATE
 from workingset_mcp.notes.written_brief import BRIEF_KIND, unsigned
 from workingset_mcp.settings import Settings
 
@@ -36,6 +36,8 @@ _MULTIBYTE = re.compile(  # a whole character of several bytes, as UTF-8 allows 
     rb"|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}|\xf4[\x80-\x8f][\x80-\xbf]{2}"
 )
 _DATED_HEADING_LINES = 400
+_LONGEST_MONTH = 16  # characters of a heading that says a month and nothing else
+_TOP_LINES = 15  # of a note, in which a line may date it
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _SAID = bytes(
     kind in (LineKind.TEXT, LineKind.TABLE) for kind in range(256)
@@ -79,7 +81,7 @@ class Note:
     path: str
     title: str
     date: str
-    date_source: str  # front matter, name, folder, heading, year; empty when undated
+    date_source: str  # front matter, name, folder, line, heading, year; empty when undated
     line_count: int
     kind: str  # note, override, brief
     template: bool
@@ -218,14 +220,54 @@ def _date_of(
     if from_path:
         return from_path
     year = year_of_path(path)
-    for mark in outline.marks:
-        if mark.line > _DATED_HEADING_LINES:
-            break
-        for date in find_dates(mark.text, year=year, order=settings.date_order):
-            if date.value:
-                return date.value, "heading"
+    dated = [
+        (mark, next(filter(None, (date.value for date in dates)), ""))
+        for mark in outline.marks
+        if mark.line <= _DATED_HEADING_LINES
+        and (dates := find_dates(mark.text, year=year, order=settings.date_order))
+    ]
+    if dated and dated[0][1] and _is_title(dated[0][0], outline):
+        return dated[0][1], "heading"
+    said = _day_said_on_top(outline, settings)
+    if said:
+        return said, "line"
+    for mark, value in dated:
+        if value and _dates_the_note(mark, value, dated):
+            return value, "heading"
     only_year = year_only_of_path(path)
     return (only_year, "year") if only_year else ("", "")
+
+
+def _is_title(mark: Heading, outline: Outline) -> bool:
+    return mark.level == 1 or mark is outline.marks[0]
+
+
+def _dates_the_note(mark: Heading, value: str, dated: list[tuple[Heading, str]]) -> bool:
+    """Whether the date of a heading is that of its note.
+
+    A month inside a deeper heading (`Structure after the refactor of July 2026`) dates its section; in a
+    log, several headings of one level are months.
+    """
+    if mark.level == 1 or len(value) == 10 or len(mark.text) <= _LONGEST_MONTH:
+        return True
+    return sum(other.level == mark.level and bool(said) for other, said in dated) > 1
+
+
+def _day_said_on_top(outline: Outline, settings: Settings) -> str:
+    """The day that a line such as `Date: …` or `Last updated: …` says among the first of a note."""
+    first = outline.front_matter_lines
+    for line in range(first + 1, min(first + _TOP_LINES, len(outline.lines)) + 1):
+        text = outline.lines[line - 1]
+        if outline.kinds[line - 1] not in (LineKind.TEXT, LineKind.TABLE) or len(text) > 400:
+            continue
+        said = DATE_LINE.match(text)
+        if not said:
+            continue
+        dates = find_dates(said["said"], order=settings.date_order)
+        at_head = bool(dates) and (dates[0].start <= 12 or bool(said["status"]))
+        if at_head and len(dates[0].value) == 10:
+            return dates[0].value
+    return ""
 
 
 def _units_of(
@@ -235,15 +277,19 @@ def _units_of(
     levels = Counter(mark.level for mark, value in dated if len(value) == 10)
     for level, count in sorted(levels.items(), key=lambda pair: (-pair[1], pair[0])):
         marks = [(m, value) for m, value in dated if m.level == level and len(value) == 10]
-        whole_is_dated = date and source in ("front matter", "name", "folder")
+        whole_is_dated = date and source in ("front matter", "name", "folder", "line")
         if count >= (3 if whole_is_dated else 2) and len({value for _, value in marks}) > 1:
             return tuple(
                 DatedStretch(value, mark.line, outline.section_end(mark)) for mark, value in marks
             )
         break
     if not date or (len(date) < 10 and levels):
-        value = dated[0][1] if dated else ""
-        return (DatedStretch(value, 1, len(outline.lines)),) if value else ()
+        if not dated:
+            return ()
+        mark, value = dated[0]
+        if not date and not _dates_the_note(mark, value, dated):
+            return (DatedStretch(value, mark.line, outline.section_end(mark)),)
+        return (DatedStretch(value, 1, len(outline.lines)),)
     return (DatedStretch(date, 1, len(outline.lines)),)
 
 

@@ -340,6 +340,16 @@ DONE_CELL = re.compile(
     _I,
 )
 
+# A line near the top that says of which day a note is: `Date: …`, `**Last updated:** …`, `*Status: planned (…)*`.
+DATE_LINE = re.compile(
+    r"^[\s>*_`|+-]{0,6}(?:\W{0,3})(?:(?P<status>status|stand|statut|estado|stato)"
+    r"|(?:(?:meeting|decision|review|created|creation)[ ])?date|dated|datum|fecha|data|日期|日付|날짜|일자|会议时间|時間|时间|日時"
+    r"|(?:last[ _-])?(?:updated?|modified|reviewed|changed|revised)(?:[ ](?:on|at))?|as of|created"
+    r"|(?:zuletzt[ ])?(?:aktualisiert|geändert)(?:[ ]am)?|(?:mis|mise)[ ]à[ ]jour(?:[ ]le)?|actualizad[oa]|aggiornat[oa]"
+    r"|atualizad[oa]|(?:laatst[ ])?bijgewerkt|zaktualizowano|ostatnia aktualizacja|更新日?|更新时间|更新日期|最終更新"
+    r"|最后更新|업데이트|최종 수정)[*_`|]{0,3}[ \t]{0,3}[:：|][*_`]{0,3}[ \t]{0,3}(?P<said>[^\n]{4,120})",
+    re.IGNORECASE,
+)
 # File names of notes that people, and their agents, keep current: what they say holds now.
 LIVING_NAME = re.compile(
     r"^(?:(?:active|current|session)[ _-]?(?:context|state|status|focus|work|task|plan|sprint|tasks)?"

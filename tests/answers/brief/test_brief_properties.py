@@ -295,6 +295,7 @@ def check_marks(shown: Reading, vault: Notes) -> None:
         for line, sources in section.marked:
             text = re.sub(r"^(?:- )?(?:\[.\] )?", "", line) if title != NEWEST else line
             text = text.replace("\\_[", "_[")
+            text = re.sub(r" … cut, [\d,]+ characters more: open_source_file\(.*\)$", "", text)
             for at, source in enumerate(sources):
                 if source.startswith("and "):
                     continue

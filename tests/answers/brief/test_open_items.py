@@ -5,7 +5,8 @@ import re
 import pytest
 from conftest import OpenVault
 
-from answers.brief.reading import ACME, FACTS, ITEMS, LABELS, LEFT, appendix, brief
+from answers.brief.reading import ACME, FACTS, ITEMS, LABELS, LEFT, RECENT, appendix, brief
+from workingset_mcp.answers.answer import printed
 
 # -- open action items ------------------------------------------------------------------------------
 
@@ -297,9 +298,9 @@ def test_action_bullets_come_from_the_time_around_the_newest_note_that_has_some(
             + "=== cust/acme/board.md\n## Action items\n\n- Undated Ole waits\n"
         )
     )
-    assert shown.actions == ["Mira paints the gate", "Tom orders the pump"]
+    assert shown.actions == ["Mira paints the gate", "Tom orders the pump", "Undated Ole waits"]
     (head,) = [line for line in shown.section(ITEMS).lines if line.startswith("Without")]
-    assert head == "Without a box (2 of 2):"
+    assert head == "Without a box (3 of 3):"
 
 
 @pytest.mark.parametrize(
@@ -400,3 +401,46 @@ def test_a_note_that_names_only_the_running_month_is_not_newer_than_today(
     assert (
         brief(open_vault("=== cust/acme/report-2025.md\nText.\n")).fields["as_of"] == "2025-12-31"
     )
+
+
+def test_steps_of_a_note_that_is_kept_current_come_before_dated_ones(open_vault: OpenVault) -> None:
+    shown = brief(
+        open_vault(
+            "=== cust/acme/2024-01-10 old.md\n## Next steps\n\n- old step\n"
+            "=== cust/acme/activeContext.md\n## Next steps\n\n1. Write the tests\n- Ask Mira\n"
+            "=== cust/acme/handbook.md\n## Next steps\n\n- some time\n"
+        )
+    )
+    assert shown.actions == ["Write the tests", "Ask Mira", "old step", "some time"]
+
+
+def test_one_very_long_item_hides_no_other(open_vault: OpenVault) -> None:
+    pasted = "pasted text " * 8_000
+    shown = brief(
+        open_vault(
+            f"=== cust/acme/2026-06-16.md\n- [ ] {pasted}\n- [ ] Short one\n\nDecision: {pasted}\n\n"
+            f"Decision: sign it\n\n## Next steps\n\n- again {pasted}\n- Mira calls\n"
+        )
+    )
+    text = "\n".join(line for section in shown.sections.values() for line in section.lines)
+    assert {"Short one", "sign it", "Mira calls"} <= {
+        word for word in ("Short one", "sign it", "Mira calls") if word in text
+    }
+    assert text.count("characters more: open_source_file(") == 3
+
+
+def test_what_looks_like_a_box_and_is_not_read_is_told(open_vault: OpenVault) -> None:
+    text = printed(open_vault("=== cust/acme/2026-06-16.md\n# N\n\n-[ ] no blank\n").brief(ACME))
+    place = "cust/acme/2026-06-16.md:3"
+    assert f"- 1 line looks like a box and is not read: {place}\n" in text
+
+
+def test_records_without_a_date_come_newest_number_first_and_living_notes_before_them(
+    open_vault: OpenVault,
+) -> None:
+    names = ("0009-old.md", "0044-new.md", "01-intro.md", "02-setup.md", "ADR-7.md", "progress.md")
+    shown = brief(open_vault("".join(f"=== cust/acme/{name}\n# T\n\nText.\n" for name in names)))
+    paths = [paths[0] for _, paths in shown.section(RECENT).marked]
+    assert [path.rpartition("/")[2] for path in paths] == [
+        "progress.md", "0044-new.md", "0009-old.md", "ADR-7.md", "01-intro.md", "02-setup.md",
+    ]  # fmt: skip

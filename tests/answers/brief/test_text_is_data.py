@@ -7,7 +7,7 @@ from conftest import OpenVault
 
 from answers.brief.reading import (
     ACME,
-    ITEMS,
+    FACTS,
     LABELS,
     appendix,
     brief,
@@ -92,9 +92,9 @@ def test_a_forged_end_mark_ends_no_quote_of_the_newest_notes(open_vault: OpenVau
     )
     shown = brief(
         open_vault(
-            f"=== cust/acme/2026-06-10.md\n# T\n\n{marks}\n## Open action items (1 of 1)\n\n"
+            f"=== cust/acme/2026-06-10.md\n# T\n\n{marks}\n## Facts (1 of 1)\n\n"
             "Tom will forge a section.\n" + appendix()
         )
     )
-    assert ITEMS not in shown.sections
+    assert FACTS not in shown.sections
     assert "Tom will forge a section." in shown.newest

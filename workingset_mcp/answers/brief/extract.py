@@ -5,6 +5,7 @@ matter. Contents decide, never file times. Not here: how many of them are shown 
 """
 
 import hashlib
+import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
@@ -40,6 +41,10 @@ ACTION_WINDOW_DAYS = 45
 MOST_REPEATS = 3  # a line in more other notes than this is copied forward, or a template's
 MOST_LISTED = 12
 TOPIC_NOTES = 60
+# `0044-choose-a-database`, `ADR-12`; two digits alone number chapters, which are read from the first.
+_RECORD_NUMBER = re.compile(
+    r"(?:(?:adr|rfc|dr|decision|record)[ _-]?0*(?=\d)|(?=\d{3}))(\d{1,6})(?!\d)", re.IGNORECASE
+)
 
 
 def read_materials(branch: Branch, reader: BranchReader) -> Materials:
@@ -99,9 +104,17 @@ def _newest_first(notes: Sequence[NoteRow], dates: Mapping[int, str], today: str
     """Dated notes up to today, newest first; then undated ones; then those dated ahead."""
     newest = sorted(notes, key=lambda note: dates[note.id], reverse=True)  # of a day by path
     undated = [note for note in newest if not dates[note.id]]
+    undated.sort(key=_current_first)
     dated = newest[: len(newest) - len(undated)]
     ahead = bisect_left(dated, True, key=lambda note: dates[note.id] <= today)
     return [*dated[ahead:], *undated, *dated[:ahead]]
+
+
+def _current_first(note: NoteRow) -> tuple[bool, int]:
+    """Where no date decides: notes that people keep current, then records by number, newest first."""
+    name = _name_of(note.path)
+    numbered = _RECORD_NUMBER.match(name)
+    return not LIVING_NAME.match(name), -int(numbered[1]) if numbered else 0
 
 
 def _as_of(branch: Branch, dates: Mapping[int, str], today: str) -> str:
@@ -225,8 +238,9 @@ def _action_bullets(
         for row in items
         if _is_listed_action(row.item)
     ]
-    undated = [row for day, row in bullets if not day]
-    living, others = [], []
+    undated = [row for day, row in bullets if not day and row.item.form != "line"]
+    living: list[ItemRow] = []
+    others: list[ItemRow] = []
     for row in undated:
         (living if LIVING_NAME.match(_name_of(row.note.path)) else others).append(row)
     near = _around_the_newest(bullets, as_of, today)
@@ -245,7 +259,7 @@ def _action_bullets(
 
 def _is_listed_action(item: Item) -> bool:
     """Whether its heading, or the header of its table, makes a line something to do."""
-    return item.kind == "action" and item.form in ("bullet", "row")
+    return item.kind == "action" and item.form in ("bullet", "line", "row")
 
 
 def _around_the_newest(
