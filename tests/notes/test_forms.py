@@ -399,3 +399,28 @@ def test_a_log_headed_by_days_or_months_keeps_its_stretches() -> None:
     assert days.date == "2026-06-02"
     assert [unit.date for unit in days.units] == ["2026-06-02", "2026-06-01"]
     assert note_of("# Log\n\n## June 2026\n\nb\n\n## May 2026\n\na\n").date == "2026-06"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# Assessment\n\n## Actors\n\n- the proxy\n\n## Actions\n\n- The proxy asks for a certificate.\n",
+        "# Review\n\n## Risks\n\n- An attacker may read the cache\n",
+        "# Features\n\n- ✓ Search over all boards\n- ✓ Filters\n",
+        "# Plan\n\n## Action items\n\nHere stand the tasks that are left.\n\n- [x] paint\n",
+    ],
+)
+def test_what_describes_a_system_is_no_open_work(text: str) -> None:
+    assert [
+        i for i in note_of(text).items if i.kind in ("action", "blocker", "task") and i.state != "x"
+    ] == []
+    assert "✓" not in text or note_of(text).items == ()
+
+
+def test_risks_of_minutes_are_blockers() -> None:
+    assert said("# Call\n\n## Risks\n\n- the crane is late\n", "blocker") == ["the crane is late"]
+
+
+def test_a_subject_above_bullets_owns_none_of_them() -> None:
+    found = items_of("# N\n\n## Next steps\n\n### Safety\n\n- a backup first. Safety counts.\n")
+    assert [owner for item in found for owner in item.owners] == []

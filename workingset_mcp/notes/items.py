@@ -33,13 +33,14 @@ from workingset_mcp.settings import Settings
 _TASK = re.compile(
     rf"\n(?P<lead>[ \t>]*)(?P<mark>(?:{LIST_MARK}|\*{{2,8}})[ \t]+)?{DRAWN_BOX}(?P<text>\S[^\n]*)"
 )
-_MAY_HOLD_BOX = re.compile(
-    r"\[[^\[\]\n]?\\?\][ \t]|[☐⬜◻▢□❏☑☒✓]"
-    r"|\n[ \t>]*(?:[-*+]|\*{2,8})[ \t]+(?:TODO|DOING|NOW|LATER|WAITING|IN-PROGRESS|DONE|CANCEL)"
-)
+_DRAWN_SIGN = re.compile(r"[☐⬜◻▢□❏☑☒✓]")
+_OPEN_SIGN = re.compile(r"\n[ \t>]*(?:[-*+•][ \t]+)?[☐⬜◻▢□❏]")
+_RISK = re.compile(r"ris[kcqi]|riesgo|ryzyk|风险|風險|リスク|위험|리스크", re.IGNORECASE)
+_BOX_WORDS = ("TODO", "DOING", "NOW", "LATER", "WAITING", "IN-PROGRESS", "DONE", "CANCEL")
+_LOOSE_BOX = re.compile(r"\[[ \txX]{0,3}\]")
 # What a person draws as a box and none of the above reads: in a cell, without a list mark or a blank.
 _LOOKS_LIKE_BOX = re.compile(
-    rf"\n[ \t>]*(?:\|(?:[^\n|`]*\|){{0,9}}[ \t]*\[[ xX]\][ \t]|(?P<mark>{LIST_MARK}[ \t]*)?"
+    rf"[ \t>]*(?:\|(?:[^\n|`]*\|){{0,9}}[ \t]*\[[ xX]\][ \t]|(?P<mark>{LIST_MARK}[ \t]*)?"
     r"\[[ \txX]{0,3}\](?![(\[:]))"
 )
 _SAYS_SOMETHING = re.compile(r"\][^\]\w]*\w")
@@ -61,7 +62,7 @@ def items_of(
 
     The boxes of a template are nobody's work.
     """
-    reader = _Reader(outline, patterns_for(settings), People(outline.flat))
+    reader = _Reader(outline, patterns_for(settings), People(outline.flat), dated=bool(note_date))
     found = {item.line: item for item in reader.labelled()}
     labels = frozenset(found)
     for item in reader.under_headings():
@@ -83,8 +84,11 @@ def items_of(
 class _Reader:
     """One pass over a note for each form of item."""
 
-    def __init__(self, outline: Outline, patterns: Patterns, people: People) -> None:
+    def __init__(
+        self, outline: Outline, patterns: Patterns, people: People, *, dated: bool
+    ) -> None:
         self.people = people
+        self._dated = dated
         self._outline, self._patterns = outline, patterns
         self._owner_at: dict[int, str] = {}  # of lines below a person's name
         self._kind_at: dict[int, str] = {}  # of lines below a heading of items
@@ -95,7 +99,7 @@ class _Reader:
 
     def tasks(self, labels: frozenset[int]) -> Iterator[Item]:
         """Boxes in all their forms, but those that tick who is present."""
-        if not _MAY_HOLD_BOX.search(f"\n{self._outline.flat}"):
+        if not _may_hold_box(self._outline.flat):
             return
         for line, drawn in self._outline.lines_like(_TASK):
             text = without_comment(drawn["text"])
@@ -117,9 +121,11 @@ class _Reader:
         if outline.kinds[line - 1] != LineKind.TEXT:
             return False
         if drawn["mark"]:
-            return (
-                line in outline.item_depth or self._inside_list(line) or "**" in drawn["mark"]
-            ) and not (sign and sign in _WEAK_SIGNS and line in labels)
+            if sign and sign in _WEAK_SIGNS and line in labels:
+                return False
+            if sign == "✓" and line not in self._kind_at and not _OPEN_SIGN.search(outline.flat):
+                return False  # what a product can do, not what was done
+            return line in outline.item_depth or self._inside_list(line) or "**" in drawn["mark"]
         if not sign or len(drawn["lead"].expandtabs(4)) > 3:
             return False  # `[ ] text` without a list mark is told as not read
         return sign not in _WEAK_SIGNS or line in self._kind_at
@@ -150,9 +156,10 @@ class _Reader:
     def unread(self) -> Iterator[Item]:
         """Lines that look like a box and are none to us: they are counted, so that none is lost unseen."""
         outline = self._outline
-        if "[" not in outline.flat:
-            return
-        for line, drawn in outline.lines_like(_LOOKS_LIKE_BOX):
+        for line in outline.lines_with(_LOOSE_BOX, outline.flat):
+            drawn = _LOOKS_LIKE_BOX.match(outline.lines[line - 1])
+            if not drawn:
+                continue
             kind = outline.kinds[line - 1]
             stands = kind == LineKind.TABLE or (
                 kind == LineKind.TEXT
@@ -214,7 +221,7 @@ class _Reader:
         while at < len(marks):
             mark, kind = marks[at], patterns.kind_under(marks[at].text)
             at += 1
-            if not kind:
+            if not kind or self._only_describes(kind, mark.text):
                 continue
             yield from self._lines_under(kind, mark, "")
             while (
@@ -227,6 +234,16 @@ class _Reader:
         for table in tables_of(self._outline):
             if table.first not in self._kind_at:
                 yield from rows_of(table, "", self._patterns)
+
+    def _only_describes(self, kind: str, heading: str) -> bool:
+        """Whether a heading opens a description: a register of risks, or what actors of a system do."""
+        if kind == "blocker":
+            return not self._dated and bool(_RISK.search(heading))
+        if kind == "action" and heading.casefold().strip(" *_:") == "actions":
+            return any(
+                mark.text.casefold().strip(" *_:") == "actors" for mark in self._outline.marks
+            )
+        return False
 
     def _is_group(self, kind: str, mark: Heading) -> bool:
         """Whether a heading below one of actions only groups them: by person, by urgency, by time."""
@@ -265,7 +282,7 @@ class _Reader:
                 kind != "blocker"
                 and not (bullets and kind == "decision")
                 and _is_paragraph_line(text)
-                and not (kind == "action" and self._introduces(mark, text))
+                and not (kind == "action" and self._introduces(mark, line, text))
             ):
                 in_first_paragraph = True
                 form = "line" if kind == "action" else "heading"
@@ -286,9 +303,16 @@ class _Reader:
         )
         return self.people.bare_name(text, alone=False) if below == 2 else ""
 
-    def _introduces(self, mark: Heading, text: str) -> bool:
-        """Whether a line says what the list below it is: it ends in a colon, or opens a whole note of them."""
+    def _introduces(self, mark: Heading, line: int, text: str) -> bool:
+        """Whether a line says what the list below it is: it stands before it, or opens a note of them."""
         if text.rstrip().endswith((":", "：")):
+            return True
+        outline = self._outline
+        below = range(line + 1, min(line + 2, len(outline.lines)) + 1)
+        next_said = next((at for at in below if outline.lines[at - 1].strip()), 0)
+        if next_said in outline.item_depth or (
+            next_said and outline.kind(next_said) == LineKind.TABLE
+        ):
             return True
         return mark.level == 1 and mark is not self._outline.marks[-1]
 
@@ -298,6 +322,16 @@ class _Reader:
         if not (line + 1 in depths or line + 2 in depths):
             return ""
         return self.people.bare_name(text, alone=True)
+
+
+def _may_hold_box(text: str) -> bool:
+    """Whether anything in a text could be a box: a look at it that costs far less than the pattern."""
+    return (
+        "] " in text
+        or "]\t" in text
+        or (not text.isascii() and bool(_DRAWN_SIGN.search(text)))
+        or any(word in text for word in _BOX_WORDS)
+    )
 
 
 def _form(kind: str) -> str:

@@ -13,14 +13,13 @@ _FULL_NAME = rf"{_PART}(?:[ ]{_PARTICLE}){{0,2}}(?:[ ](?:{_PART}|[A-Z]\.)){{1,2}
 NAME = rf"(?:{_FULL_NAME}|{_PART})"
 _SAID_FULL_NAMES = re.compile(rf"(?<![\w.]){_FULL_NAME}")
 _HANDLES = re.compile(r"(?<![\w@/.`])@([A-Za-z][\w-]{1,38})")
-_WORD = re.compile(r"\w+")
 _BARE_NAME = re.compile(
     rf"^(?:\*\*|__)?(?:@(?P<handle>[A-Za-z][\w-]{{1,38}})|@?(?P<name>{NAME}|[一-鿿]{{2,4}}|[가-힣]{{2,4}}))"
     r"(?:\*\*|__)?[:：]?(?:\*\*|__)?$"
 )
 
 _NO_NAME_ENDING = re.compile(
-    r"(?:tions?|sions?|ments?|ness|it(?:y|ies)|ics|ances?|ences?|ables?|ibles?|ures?|sheets?|ings|ages|ship|ware|ung|keit|heit)$"
+    r"(?:tions?|ional|ety|nomy|sions?|ments?|ness|it(?:y|ies)|ics|ances?|ences?|ables?|ibles?|ures?|sheets?|ings|ages|ship|ware|ung|keit|heit)$"
 )
 
 # Words that begin lines and are no people: what a line is about, what is to be done, when.
@@ -88,10 +87,15 @@ class People:
                 found.add(parts[0].casefold())
         return frozenset(found)
 
-    @cached_property
-    def _lower(self) -> frozenset[str]:
-        """Words that the note also writes small: no names."""
-        return frozenset(word for word in _WORD.findall(self._text) if word.islower())
+    def _is_written_small(self, word: str) -> bool:
+        """Whether the note also writes a word small: then it is no name."""
+        at = self._text.find(word)
+        while at >= 0:
+            end = at + len(word)
+            if not self._text[at - 1 : at].isalnum() and not self._text[end : end + 1].isalnum():
+                return True
+            at = self._text.find(word, end)
+        return False
 
     def has(self, name: str) -> bool:
         """Whether a capitalised word, or several, names a person."""
@@ -101,9 +105,9 @@ class People:
         if len(parts) > 1:
             return not all(part.isupper() for part in parts)
         word = parts[0]
-        return word.casefold() in self._known or (
-            word[1:].islower() and len(word) <= 12 and word.casefold() not in self._lower
-        )
+        if word[1:].islower() and len(word) <= 12 and not self._is_written_small(word.casefold()):
+            return True
+        return word.casefold() in self._known
 
     def _is_no_name(self, part: str) -> bool:
         word = part.casefold().strip(".'’")
@@ -128,5 +132,7 @@ class People:
 
     def _is_said_again(self, name: str) -> bool:
         """Whether the note names this person elsewhere too: a heading that stands alone is a subject."""
-        first = name.split()[0]
+        first, *others = name.split()
+        if not others and first.casefold() not in self._known:
+            return False  # one word that no full name holds: `Safety`, `Optional`
         return self._text.count(first) > 1 or first.casefold() in self._handles
