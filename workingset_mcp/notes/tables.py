@@ -18,7 +18,7 @@ from workingset_mcp.notes.words import (
 )
 
 _CELL_END = re.compile(r"(?<!\\)\|")
-_RULE = re.compile(r"^[ \t>]*\|?[ \t]*:?-+:?[ \t|:-]*$")
+_RULE = re.compile(r"^[ \t>]*(?:\|[ \t]*)?:?-[ \t|:-]*$")
 _MARKUP = re.compile(r"[*_`~]|\[\[|\]\]|<[^<>]{1,80}>")
 _VERDICTS = (
     "verdict",
