@@ -19,12 +19,19 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from workingset_mcp import __version__
 from workingset_mcp.errors import SettingsError
 from workingset_mcp.server import sdk
+from workingset_mcp.server.connections import (
+    BACKLOG,
+    LimitedConnection,
+    raise_descriptor_limit,
+)
 from workingset_mcp.server.server import build_server
 from workingset_mcp.workspace.facade import Workspace
 
 GRACE_SECONDS = 2  # for answers under way; a listening client would wait for ever
 KEEP_ALIVE_SECONDS = 75  # an agent thinks longer than uvicorn's five between two calls
 MOST_BODY_BYTES = 1_000_000
+IDLE_SESSION_SECONDS = 600  # a client that comes back later gets a 404 and opens a new session
+MOST_SESSIONS = 5_000  # 37 KB each
 _EVERY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104  # compared, not bound
 Scope = MutableMapping[str, Any]
 App = Callable[
@@ -41,16 +48,19 @@ def serve_http(workspace: Workspace, address: str, token: str | None, hosts: Seq
             "Give a token: WORKINGSET_TOKEN or --token-file.",
         )
     sdk.log_plainly()
+    raise_descriptor_limit()
     app = http_app(build_server(workspace), host, token, hosts)
     uvicorn.run(
         app, host=host, port=port, log_level="warning", access_log=False,
         timeout_graceful_shutdown=GRACE_SECONDS, timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        http=LimitedConnection, backlog=BACKLOG,
     )  # fmt: skip
 
 
 def http_app(
-    server: MCPServer[Workspace], host: str, token: str | None, hosts: Sequence[str] = ()
-) -> App:
+    server: MCPServer[Workspace], host: str, token: str | None, hosts: Sequence[str] = (),
+    *, idle_session_seconds: float = IDLE_SESSION_SECONDS,
+) -> App:  # fmt: skip
     """The ASGI application of a server: `/mcp` behind the token, `/health` open."""
 
     @server.custom_route("/health", methods=["GET"])  # type: ignore[untyped-decorator]  # in the SDK
@@ -74,8 +84,10 @@ def http_app(
         ],
     )  # fmt: skip
     app: App = server.streamable_http_app(
-        host=host, transport_security=security, max_request_body_size=MOST_BODY_BYTES
-    )
+        host=host, transport_security=security, max_request_body_size=MOST_BODY_BYTES,
+        session_idle_timeout=idle_session_seconds, max_sessions=MOST_SESSIONS,
+    )  # fmt: skip
+    app = _without_resumption(app)
     return _behind_token(app, token) if token else app
 
 
@@ -108,6 +120,21 @@ def read_token(file: Path | None, from_environment: str | None) -> str | None:
     if not token:
         raise SettingsError("The token file is empty.", "Write a long random text into it.")
     return token
+
+
+def _without_resumption(app: App) -> App:
+    """The application without `Last-Event-ID`: no events are kept, so a client gets a new stream.
+
+    The SDK sends no answer at all to that header where there is no event store.
+    """
+
+    async def served(scope: Scope, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            headers = [pair for pair in scope["headers"] if pair[0] != b"last-event-id"]
+            scope = {**scope, "headers": headers}
+        await app(scope, receive, send)
+
+    return served
 
 
 def _behind_token(app: App, token: str) -> App:

@@ -1,0 +1,89 @@
+"""The TCP connections of the HTTP server: how many it holds, and how long one may take to send a request.
+
+uvicorn limits neither: a client that sends half a request holds its connection for ever, and a server
+without free file descriptors answers wrongly and retries `accept` in a loop. Not here: sessions (the SDK
+ends idle ones) and what is served (`http`).
+"""
+
+import asyncio
+from contextlib import suppress
+from typing import Any
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+REQUEST_SECONDS = (
+    20.0  # from the first byte of a request, or the connection, to the request's last byte
+)
+MOST_CONNECTIONS = 4_000
+_LEAST_CONNECTIONS = 10
+BACKLOG = 128  # asyncio accepts up to this many in a row, before any surplus one is closed
+
+
+def most_connections() -> int:
+    """How many connections may be open now: half of the file descriptors, the index needs the rest."""
+    try:
+        import resource  # POSIX alone
+    except ImportError:
+        return MOST_CONNECTIONS
+    allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if allowed == resource.RLIM_INFINITY:
+        return MOST_CONNECTIONS
+    return max(_LEAST_CONNECTIONS, min(MOST_CONNECTIONS, allowed // 2))
+
+
+def raise_descriptor_limit() -> None:
+    """Allow this process as many file descriptors as the system lets it: the usual 1,024 are few."""
+    try:
+        import resource  # POSIX alone
+    except ImportError:
+        return
+    allowed, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 4 * MOST_CONNECTIONS
+    if most != resource.RLIM_INFINITY:
+        wanted = min(wanted, most)
+    if allowed != resource.RLIM_INFINITY and allowed < wanted:
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+
+
+class LimitedConnection(H11Protocol):
+    """uvicorn's connection, closed when the server is full or its request does not arrive in time."""
+
+    request_seconds = REQUEST_SECONDS
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn does
+        super().connection_made(transport)
+        if len(self.connections) > most_connections():
+            transport.abort()
+        else:
+            self._wait_for_request()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if not self._is_request_under_way():
+            self._stop_waiting()
+        elif self._deadline is None:
+            self._wait_for_request()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _is_request_under_way(self) -> bool:
+        """Whether a request has begun and its last byte is missing."""
+        if self.conn.their_state is h11.IDLE:
+            return bool(self.conn.trailing_data[0])
+        return self.conn.their_state is h11.SEND_BODY
+
+    def _wait_for_request(self) -> None:
+        self._deadline = self.loop.call_later(self.request_seconds, self.transport.abort)
+
+    def _stop_waiting(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
