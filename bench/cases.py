@@ -67,15 +67,15 @@ def main() -> None:
             problems, reply = run(chosen.cases, file.parent, case, variant)
             if problems:
                 wrong.append(name)
-                print(f"{name}\n" + "".join(f"    {problem[:300]}\n" for problem in problems), end="")
+                print(
+                    f"{name}\n" + "".join(f"    {problem[:300]}\n" for problem in problems), end=""
+                )
                 if chosen.show:
                     print("    | " + reply.text.replace("\n", "\n    | "))
     print(f"{runs} runs, {len(wrong)} wrong in {len({name[:3] for name in wrong})} cases")
 
 
-def run(
-    cases: Path, folder: Path, case: Expected, variant: Expected
-) -> tuple[list[str], Reply]:
+def run(cases: Path, folder: Path, case: Expected, variant: Expected) -> tuple[list[str], Reply]:
     """What is wrong with the reply to one variant of a case, and the reply."""
     call = variant.get("call") or case["call"]
     named = None if variant is case else variant["name"]
@@ -84,11 +84,15 @@ def run(
         vault.parent.mkdir()
         build = [sys.executable, str(cases / "materialize.py"), str(folder), str(vault)]
         options = ["--variant", str(named)] if named else []
-        said = subprocess.run([*build, "--phase", "before", *options], check=True, capture_output=True, text=True)
+        said = subprocess.run(
+            [*build, "--phase", "before", *options], check=True, capture_output=True, text=True
+        )
         root = vault
         if "use as vault path:" in said.stdout:
             root = vault.parent / said.stdout.partition("use as vault path:")[2].strip()
-        os.environ["WORKINGSET_TODAY"] = (call.get("now") or case["call"].get("now") or "2026-06-20")[:10]
+        os.environ["WORKINGSET_TODAY"] = (
+            call.get("now") or case["call"].get("now") or "2026-06-20"
+        )[:10]
         before = contents(vault)
         if call["tool"].startswith("cli."):
             subprocess.run([*build, "--phase", "after", *options], check=True, capture_output=True)
@@ -99,7 +103,9 @@ def run(
                 workspace.build()
                 steps = [*case["setup"], *(variant.get("setup") or [])]
                 if any(step["op"] == "start" for step in steps):
-                    subprocess.run([*build, "--phase", "after", *options], check=True, capture_output=True)
+                    subprocess.run(
+                        [*build, "--phase", "after", *options], check=True, capture_output=True
+                    )
                     before = contents(vault)
                 reply = by_tool(workspace, call)
         problems = list(wrong_in(reply, variant["expect"], vault, call))
@@ -135,7 +141,11 @@ def by_tool(workspace: Any, call: Expected) -> Reply:
     started = time.perf_counter()
     try:
         text, failed = as_text(method(**arguments)), False
-    except (WorkingsetError, TypeError, AttributeError) as error:  # the edge refuses wrong types first
+    except (
+        WorkingsetError,
+        TypeError,
+        AttributeError,
+    ) as error:  # the edge refuses wrong types first
         text, failed = str(error), True
     seconds = time.perf_counter() - started
     again = text
@@ -172,7 +182,13 @@ def by_command(call: Expected, vault: Path, place: Path) -> Reply:
         capture_output=True, text=True, encoding="utf-8", check=False,
     )  # fmt: skip
     seconds = time.perf_counter() - started
-    return Reply(done.stdout or done.stderr, done.returncode > 1, seconds, done.stderr, [done.stdout or done.stderr])
+    return Reply(
+        done.stdout or done.stderr,
+        done.returncode > 1,
+        seconds,
+        done.stderr,
+        [done.stdout or done.stderr],
+    )
 
 
 def wrong_in(reply: Reply, expected: Expected, vault: Path, call: Expected) -> Iterator[str]:
@@ -198,7 +214,9 @@ def section(text: str, title: str) -> str:
 
 def items_of(text: str, call: Expected) -> list[tuple[str, str, int]]:
     """Open items shown: text, path, line."""
-    body = section(text, "Open action items") if call["tool"] in ("get_brief", "cli.brief") else text
+    body = (
+        section(text, "Open action items") if call["tool"] in ("get_brief", "cli.brief") else text
+    )
     found = []
     for _, words, sources in _ITEM.findall(body):
         for source in sources.partition(" · ")[0].split(", "):
@@ -224,7 +242,10 @@ def check_open_items(reply: Reply, wanted: Any, vault: Path, call: Expected) -> 
     shown = items_of(reply.text, call)
     right = [(one["text"], one["path"], one.get("line", 0)) for one in wanted]
     for one in right:
-        if not any(text.strip() == one[0].strip() and path == one[1] and one[2] in (0, line) for text, path, line in shown):
+        if not any(
+            text.strip() == one[0].strip() and path == one[1] and one[2] in (0, line)
+            for text, path, line in shown
+        ):
             yield f"open item missing: {one}"
     texts = {text for text, _, _ in right}
     for text, path, line in shown:
@@ -234,7 +255,10 @@ def check_open_items(reply: Reply, wanted: Any, vault: Path, call: Expected) -> 
 
 def check_include(reply: Reply, wanted: Any, vault: Path, call: Expected) -> Iterator[str]:
     body = section(reply.text, "Open action items") or reply.text
-    shown = [*items_of(reply.text, call), *((words, source.rpartition(":")[0], 0) for words, source in _BULLET.findall(body))]
+    shown = [
+        *items_of(reply.text, call),
+        *((words, source.rpartition(":")[0], 0) for words, source in _BULLET.findall(body)),
+    ]
     for one in wanted:
         text, path = (one["text"], one.get("path")) if isinstance(one, dict) else (one, None)
         if not any(text in words and path in (None, at) for words, at, _ in shown):
@@ -253,7 +277,11 @@ def hits(text: str) -> list[str]:
 
 
 def holds(reply: Reply, texts: Sequence[str], vault: Path) -> list[str]:
-    return [text for text in texts if text.replace("{vault}", vault.name) not in _LINE_NUMBER.sub("", reply.text)]
+    return [
+        text
+        for text in texts
+        if text.replace("{vault}", vault.name) not in _LINE_NUMBER.sub("", reply.text)
+    ]
 
 
 def token_count(text: str) -> int:
@@ -282,7 +310,10 @@ def said(condition: bool, text: str) -> Iterator[str]:
 
 def order_of(text: str) -> list[str]:
     body = section(text, "Most recent notes")
-    return [source.rpartition(":")[0] if re.search(r":\d+$", source) else source for source in _SOURCE.findall(body)]
+    return [
+        source.rpartition(":")[0] if re.search(r":\d+$", source) else source
+        for source in _SOURCE.findall(body)
+    ]
 
 
 CHECKS: Mapping[str, Any] = {
