@@ -354,7 +354,9 @@ CHECKS: Mapping[str, Any] = {
     "roundtrip_open": check_opens,
     "idempotent": lambda r, w, v, c: said(r.again[0] == r.text, "another text the second time"),
     "files_unchanged": lambda r, w, v, c: iter(()),
-    "fences_balanced": lambda r, w, v, c: said(len(re.findall(r"^ {0,3}(?:> ?)*```", r.text, re.MULTILINE)) % 2 == 0, "a fence is open"),
+    "fences_balanced": lambda r, w, v, c: said(
+        len(re.findall(r"^ {0,3}(?:> ?)*```", r.text, re.MULTILINE)) % 2 == 0, "a fence is open"
+    ),
     "valid_utf8": lambda r, w, v, c: said(r.text.encode("utf-8", "replace").decode() == r.text, "no valid UTF-8"),
     "no_absolute_path": lambda r, w, v, c: said(str(v.parent) not in r.text, "an absolute path"),
     "recent_order": lambda r, w, v, c: said(order_of(r.text)[: len(w)] == w, f"order {order_of(r.text)}"),

@@ -21,8 +21,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from statistics import median
 
-from workingset_mcp.index import Index
 from workingset_mcp.index.rows import Parsed
+from workingset_mcp.index.sqlite.engine import SqliteEngine
 from workingset_mcp.notes.note import parse_note, text_digest
 from workingset_mcp.settings import Settings, load_settings
 from workingset_mcp.sync.applying import BATCH_NOTES
@@ -62,7 +62,7 @@ def floor(vault: Vault, folder: Path) -> Seconds:
 def build(vault: Vault, folder: Path) -> Seconds:
     """CPU seconds until a new index is searchable, and until its word index is merged."""
     clock = Clock()
-    index = Index(folder)
+    index = SqliteEngine(folder)
     freshness = Freshness(vault, index)
     freshness.refresh()
     clock.lap("build")
@@ -87,7 +87,7 @@ def parts(vault: Vault, folder: Path) -> Seconds:
         Parsed(note, vault.branch_of(path), fingerprint, time.time_ns(), digest)
         for note, (path, _, fingerprint), digest in zip(notes, read, digests, strict=True)
     ]
-    index = Index(folder)
+    index = SqliteEngine(folder)
     clock.lap("open")
     for start in range(0, len(parsed), BATCH_NOTES):
         index.apply(parsed[start : start + BATCH_NOTES])

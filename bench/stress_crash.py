@@ -28,6 +28,7 @@ from planted import Planted, words_in
 from raw_client import Server, command
 
 from workingset_mcp.answers.answer import printed
+from workingset_mcp.index.query import Term
 from workingset_mcp.settings import Settings
 from workingset_mcp.workspace.facade import Workspace
 
@@ -115,8 +116,8 @@ def problems_of(workspace: Workspace, planted: Planted) -> list[str]:
         found.append("the brief differs from that of a fresh index")
     with workspace.index.snapshot() as snapshot:
         firsts = {path: next(words_in(text)) for path, text in visible.items()}
-        lost = [path for path, word in firsts.items() if not snapshot.match(f'"{word}"', 1)]
-        ghosts = [word for word in set(planted.gone) if snapshot.match(f'"{word}"', 1)]
+        lost = [path for path, word in firsts.items() if not snapshot.search(Term(word), 1)]
+        ghosts = [word for word in set(planted.gone) if snapshot.search(Term(word), 1)]
     found += [f"{len(lost)} notes not searchable: {lost[:3]}"] if lost else []
     return found + ([f"old words found: {ghosts[:3]}"] if ghosts else [])
 

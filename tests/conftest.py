@@ -25,6 +25,7 @@ import tiktoken
 
 import workingset_mcp
 from workingset_mcp.answers.tokenizer import published_ranks
+from workingset_mcp.index.sqlite.engine import SqliteEngine
 from workingset_mcp.notes.lines import LABEL_KINDS, STANDING_KINDS
 from workingset_mcp.settings import Settings
 from workingset_mcp.workspace.facade import Workspace
@@ -101,6 +102,12 @@ def program(vault: Path, folder: Path, *options: str) -> list[str]:
     ]
 
 
+def engine_of(workspace: Workspace) -> SqliteEngine:
+    """The engine of a workspace, for a test of its file."""
+    assert isinstance(workspace.index, SqliteEngine)
+    return workspace.index
+
+
 def contents_of(workspace: Workspace) -> dict[str, object]:
     """All that an index holds but for row numbers and file stamps: equal vaults, equal contents."""
     with workspace.index.snapshot() as snapshot:
@@ -158,6 +165,7 @@ def _own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
             patch.delenv(name)
         patch.setenv("WORKINGSET_TODAY", TODAY)
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
         yield
 
 

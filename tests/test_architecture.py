@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,12 @@ import workingset_mcp
 PACKAGE = Path(workingset_mcp.__file__).parent
 PROJECT = Path(__file__).parents[1]  # the package may be an installed one
 MODULES = sorted(PACKAGE.rglob("*.py"))
+SQLITE = PACKAGE / "index" / "sqlite"
+# SQL in capitals, as all of ours is; FTS5: its operators, a column filter, a prefix.
+QUERY_TEXT = re.compile(
+    r"\b(?:SELECT|INSERT|UPDATE|DELETE|CREATE|DROP|PRAGMA|BEGIN|COMMIT|WHERE|ORDER BY|JOIN|MATCH)\b"
+    r"|(?:^| )(?:AND|OR|NOT|NEAR)(?: |$)|\b(?:body|title|heads|path|cjk|dt)\}? : |\" \*"
+)
 
 
 def name_of(module: Path) -> str:
@@ -69,6 +76,48 @@ def test_every_module_says_what_it_holds() -> None:
         if not ast.get_docstring(ast.parse(module.read_text(encoding="utf-8")))
     ]
     assert silent == ["__main__.py"]
+
+
+def strings_in(tree: ast.AST) -> list[str]:
+    """Every string of a module that is not a docstring, and the fixed parts of those with fields."""
+    docstrings = {
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    return [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and node not in docstrings and isinstance(node.value, str)
+    ]
+
+
+def query_text_in(source: str) -> list[str]:
+    return [text for text in strings_in(ast.parse(source)) if QUERY_TEXT.search(text)]
+
+
+@pytest.mark.parametrize(
+    "module", [module for module in MODULES if SQLITE not in module.parents], ids=name_of
+)
+def test_no_sql_and_no_fts5_text_stands_outside_the_engine(module: Path) -> None:
+    assert query_text_in(module.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ('sql = f"SELECT path FROM note WHERE branch = {name}"', True),
+        ("run('PRAGMA page_size')", 1),
+        ("""term = f'"{word}" *'""", True),
+        ("""term = f'cjk : "{word}"'""", True),
+        ("""both = f"({one} AND {other})\"""", True),
+        ('" OR ".join(terms)', True),
+        ('"""SELECT is explained here."""\nx = "select a note, or a path: two"', False),
+        ('"NOTE: ORDER matters"', False),
+    ],
+)
+def test_query_text_is_told_from_other_text(source: str, *, found: bool) -> None:
+    assert bool(query_text_in(source)) == found
 
 
 @pytest.mark.process

@@ -1,4 +1,4 @@
-"""One frozen value: defaults, then workingset.toml, then the environment, then flags."""
+"""One frozen value: defaults, a person's file, workingset.toml, the environment, flags."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -7,10 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import MakeVault, OpenVault
+from conftest import MakeVault, OpenVault, engine_of
 
 from workingset_mcp.errors import SettingsError
-from workingset_mcp.settings import LABELS, Settings, load_settings, settings_home, today
+from workingset_mcp.settings import (
+    LABELS,
+    Settings,
+    load_settings,
+    own_file,
+    settings_home,
+    today,
+)
 from workingset_mcp.workspace.facade import Workspace
 
 
@@ -22,6 +29,15 @@ def home(tmp_path: Path) -> Path:
 
 def write_settings(folder: Path, text: str) -> None:
     (folder / "workingset.toml").write_bytes(text.encode())
+
+
+@pytest.fixture
+def own(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A person's own settings file, which is still to be written."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("person")))
+    file = own_file()
+    file.parent.mkdir(parents=True)
+    return file
 
 
 # -- where values come from ------------------------------------------------------------------------
@@ -55,8 +71,8 @@ sso = "single sign-on"
 """
 
 
-def test_every_setting_can_be_set_in_the_file(home: Path) -> None:
-    write_settings(home, FULL)
+def test_every_setting_can_be_set_in_a_persons_file(home: Path, own: Path) -> None:
+    own.write_text(FULL, encoding="utf-8")
     assert load_settings(home) == Settings(
         carriers=("teams", "cust"),
         ignore=("*.draft.md",),
@@ -80,15 +96,43 @@ def test_every_setting_can_be_set_in_the_file(home: Path) -> None:
     )
 
 
-def test_the_file_above_names_every_setting(home: Path) -> None:
-    write_settings(home, FULL)
+def test_the_file_above_names_every_setting(home: Path, own: Path) -> None:
+    own.write_text(FULL, encoding="utf-8")
     loaded, default = load_settings(home), Settings()
     same = [
         field.name
         for field in dataclasses.fields(Settings)
         if getattr(loaded, field.name) == getattr(default, field.name)
     ]
-    assert same == []
+    assert same == ["remarks"]
+
+
+def test_a_vaults_file_sets_everything_but_what_reaches_outside_the_vault(
+    home: Path, own: Path
+) -> None:
+    own.write_text(FULL, encoding="utf-8")
+    everything = load_settings(home)
+    own.unlink()
+    write_settings(home, FULL)
+    loaded = load_settings(home)
+    assert loaded == dataclasses.replace(everything, index_dir=None, remarks=loaded.remarks)
+    [remark] = loaded.remarks
+    for place in ("workingset.toml sets index_dir", "--index-dir", "WORKINGSET_INDEX_DIR"):
+        assert place in remark
+    assert "config.toml" in remark
+
+
+@pytest.mark.parametrize("value", ['"/elsewhere"', '"../.."', '""', "1", "[]"])
+def test_a_vaults_file_never_places_the_index(
+    home: Path, own: Path, monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    write_settings(home, f"index_dir = {value}\n")
+    assert load_settings(home).index_dir is None
+    own.write_text('index_dir = "/mine"\n', encoding="utf-8")
+    assert load_settings(home).index_dir == "/mine"
+    monkeypatch.setenv("WORKINGSET_INDEX_DIR", "/given")
+    assert load_settings(home).index_dir == "/given"
+    assert load_settings(home, {"index_dir": "/flag"}).index_dir == "/flag"
 
 
 @pytest.mark.parametrize(
@@ -126,17 +170,18 @@ def test_a_variable_of_the_environment_is_read_as_its_kind(
     assert load_settings(home) == Settings(**given)
 
 
-def test_flags_win_over_the_environment_which_wins_over_the_file(
-    home: Path, monkeypatch: pytest.MonkeyPatch
+def test_flags_win_over_the_environment_then_the_vaults_file_then_the_persons(
+    home: Path, own: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = ("brief_budget", "search_budget", "open_budget")
+    own.write_text("items_budget = 555\nbrief_budget = 555\n", encoding="utf-8")
     write_settings(home, "".join(f"{name} = 1111\n" for name in names))
     monkeypatch.setenv("WORKINGSET_SEARCH_BUDGET", "2222")
     monkeypatch.setenv("WORKINGSET_OPEN_BUDGET", "2222")
     flags = {"open_budget": 3333, "full_budget": None}
     loaded = load_settings(home, flags)
     assert [getattr(loaded, name) for name in names] == [1111, 2222, 3333]
-    assert loaded.full_budget == Settings().full_budget
+    assert (loaded.full_budget, loaded.items_budget) == (Settings().full_budget, 555)
 
 
 def test_other_variables_with_our_prefix_are_left_alone(
@@ -205,7 +250,6 @@ WRONG = [
     "token_margin = 0.5",
     "token_margin = nan",
     "token_margin = inf",
-    "index_dir = 1",
     "labels = 1",
     'labels = ["Owner"]',
     "[labels]\nfact = 1",
@@ -267,6 +311,16 @@ def test_a_broken_file_is_refused_in_one_sentence(home: Path, raw: bytes) -> Non
     assert raised.value.hint
 
 
+@pytest.mark.parametrize("text", ["carriers = [", "carrier = []", "index_dir = 1"])
+def test_a_wrong_file_of_a_person_is_refused_without_its_folder(
+    home: Path, own: Path, text: str
+) -> None:
+    own.write_text(text, encoding="utf-8")
+    with pytest.raises(SettingsError) as raised:
+        load_settings(home)
+    assert str(own.parent) not in str(raised.value)
+
+
 # -- the day, the home, what settings do -----------------------------------------------------------
 
 
@@ -290,22 +344,27 @@ def test_settings_are_looked_for_in_the_folder_and_above(home: Path) -> None:
     assert settings_home(inner) == inner
 
 
-def test_a_workspace_reads_the_settings_of_its_vault(make_vault: MakeVault, tmp_path: Path) -> None:
-    index = (tmp_path / "index").as_posix()
+def test_a_workspace_reads_the_settings_of_its_vault_and_says_what_does_not_count(
+    make_vault: MakeVault, tmp_path: Path
+) -> None:
+    index = tmp_path / "index"
     root = make_vault(
-        f'=== workingset.toml\ncarriers = ["teams"]\nindex_dir = "{index}"\n'
+        f'=== workingset.toml\ncarriers = ["teams"]\nindex_dir = "{index.as_posix()}"\n'
         "=== teams/a/x.md\ntext\n=== cust/a/x.md\ntext\n"
     )
     workspace = Workspace(root)
     try:
         workspace.build()
         assert workspace.branches() == ["cust", "teams/a"]
+        assert workspace.status()["remarks"] == list(workspace.settings.remarks)
+        assert len(workspace.settings.remarks) == 1
     finally:
         workspace.close()
+    assert not index.exists()
 
 
 def test_other_settings_never_share_an_index(open_vault: OpenVault) -> None:
     first = open_vault("=== teams/a/x.md\ntext\n=== cust/a/x.md\ntext\n")
     other = open_vault(first.vault.root, carriers=("teams",))
-    assert first.index.file != other.index.file
+    assert engine_of(first).file != engine_of(other).file
     assert (first.branches(), other.branches()) == (["cust/a", "teams"], ["cust", "teams/a"])

@@ -1,7 +1,9 @@
 """One frozen value that holds every choice a person can make.
 
 Flags win over `WORKINGSET_…` variables, which win over `workingset.toml` in the vault root, which
-wins over the defaults below. Nothing else in the package reads the environment.
+wins over the person's own `config.toml`, which wins over the defaults below. A vault may come from
+somebody else, so its file sets nothing that reaches outside the vault (`_OUTSIDE`). Nothing else in
+the package reads the environment.
 """
 
 import hashlib
@@ -11,6 +13,8 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, Literal
+
+import platformdirs
 
 from workingset_mcp.errors import SettingsError
 
@@ -63,6 +67,7 @@ class Settings:
     heavy_limit: int = 100_000
     max_answer_bytes: int | None = None
     index_dir: str | None = None
+    remarks: tuple[str, ...] = ()  # what the vault's file says in vain; no setting
 
     def shape_digest(self) -> str:
         """Digest of what decides the content of an index: two values never share a folder."""
@@ -88,27 +93,47 @@ def today() -> date:
 
 
 def load_settings(vault: Path, flags: Mapping[str, Any] | None = None) -> Settings:
-    """Read `workingset.toml` of the vault, the environment and the flags given.
+    """Read the person's file, `workingset.toml` of the vault, the environment and the flags given.
 
     Raises SettingsError for an unknown key (with near matches), a wrong type or a broken file.
     """
-    chosen: dict[str, Any] = {}
-    path = vault / SETTINGS_FILE
-    if path.is_file():
-        import tomllib  # 30 ms, for the few vaults that have such a file
-
-        try:
-            chosen = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
-            raise SettingsError(
-                f"{SETTINGS_FILE} cannot be read: {error}.", "Correct it or move it away."
-            ) from None
+    of_vault = _read(vault / SETTINGS_FILE)
+    outside = [name for name in _OUTSIDE if of_vault.pop(name, None) is not None]
+    chosen = {**_read(own_file()), **of_vault}
     for name in _FIELDS:
         value = os.environ.get(f"WORKINGSET_{name.upper()}")
         if value is not None:
             chosen[name] = _from_environment(name, value)
     chosen.update({key: value for key, value in (flags or {}).items() if value is not None})
-    return replace(Settings(), **{key: _checked(key, value) for key, value in chosen.items()})
+    checked = {key: _checked(key, value) for key, value in chosen.items()}
+    return replace(Settings(), **checked, remarks=tuple(map(_no_say, outside)))
+
+
+def own_file() -> Path:
+    """The file with a person's own settings, for every vault; it need not exist."""
+    return platformdirs.user_config_path("workingset-mcp", False) / "config.toml"
+
+
+def _read(file: Path) -> dict[str, Any]:
+    if not file.is_file():
+        return {}
+    import tomllib  # 30 ms, for the few who have such a file
+
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8-sig"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error  # names no folder
+        raise SettingsError(
+            f"{file.name} cannot be read: {reason}.", "Correct it or move it away."
+        ) from None
+
+
+def _no_say(name: str) -> str:
+    """Why a setting in the vault's file does not count, and the places where it does."""
+    return (
+        f"{SETTINGS_FILE} sets {name}, which reaches outside the vault: it is ignored. Give"
+        f" --{name.replace('_', '-')}, set WORKINGSET_{name.upper()}, or put it in your own config.toml"
+    )
 
 
 def settings_home(start: Path) -> Path:
@@ -119,7 +144,8 @@ def settings_home(start: Path) -> Path:
     return start
 
 
-_FIELDS = {f.name: f for f in fields(Settings)}
+_FIELDS = {f.name: f for f in fields(Settings) if f.name != "remarks"}
+_OUTSIDE = ("index_dir",)  # the others shape what is read of the vault and how much of it is shown
 _MAPPINGS = {"labels", "glossary"}
 _OPTIONAL = {"date_order", "max_answer_bytes", "index_dir"}
 _LEAST = {"override_max_bytes": 500, "heavy_limit": 1_000, "max_answer_bytes": 1_000}

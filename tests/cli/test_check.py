@@ -511,8 +511,8 @@ def written(make_vault: MakeVault) -> Path:
     return root
 
 
-def write_brief(root: Path) -> None:
-    arguments = ["brief", "--all", "--write", "--vault", str(root)]
+def write_brief(root: Path, *options: str) -> None:
+    arguments = ["brief", "--all", "--write", "--vault", str(root), *options]
     result = CliRunner().invoke(main, [*arguments, "--index-dir", str(root.parent / "index")])
     assert result.exit_code == 0
 
@@ -541,8 +541,17 @@ def test_a_written_brief_that_is_behind_its_notes_fails_the_gate(
     assert result.exit_code == 1
     assert "cust/quay/brief.md: WS102 error: " in result.stdout
     assert "workingset-mcp brief cust/quay --write" in result.stdout
-    write_brief(written)
+    write_brief(written, "--force")
     assert [one for one in findings(written) if one["rule"] == "WS102"] == []
+
+
+def test_what_a_brief_was_edited_to_is_named_with_the_call_that_writes_over_it(
+    written: Path,
+) -> None:
+    append(written / QUAY / "brief.md", "- And more.\n")
+    result = run(written)
+    assert "WS102 error: was edited since it was written" in result.stdout
+    assert "workingset-mcp brief cust/quay --write --force" in result.stdout
 
 
 def test_file_times_make_no_brief_out_of_date(written: Path) -> None:
@@ -567,7 +576,8 @@ def test_a_change_in_another_branch_makes_no_brief_out_of_date(written: Path) ->
 
 def test_a_note_of_ones_own_called_brief_is_no_written_brief(make_vault: MakeVault) -> None:
     root = make_vault(
-        f"{NOTE}=== cust/quay/brief.md\n# Brief for the harbour office\n\nDear all.\n"
+        f"{NOTE}=== cust/quay/brief.md\n# Brief for the harbour office\n\nDear all,\n"
+        "the tool writes `kind: workingset-brief` into its own.\n"
     )
     assert findings(root) == []
 

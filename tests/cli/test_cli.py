@@ -19,6 +19,7 @@ from conftest import MakeVault, OpenVault, write_vault
 from workingset_mcp import __version__
 from workingset_mcp.answers.answer import printed
 from workingset_mcp.cli.main import main
+from workingset_mcp.notes.written_brief import unsigned
 from workingset_mcp.workspace.facade import Workspace
 
 LOCK = "cust/lock"
@@ -269,7 +270,7 @@ DESIGNED = {
     "serve": "--vault --http --max-answer-bytes",
     "index": "--vault --full --json",
     "status": "--vault --json",
-    "brief": "--vault --all --budget --max-bytes --write --out --json",
+    "brief": "--vault --all --budget --max-bytes --write --force --out --json",
     "search": "--vault --branch --boost --top --budget --json",
     "open": "--vault --json",
     "full": "--vault --json",
@@ -486,7 +487,7 @@ def test_written_briefs_are_named_and_only_those_that_changed(vault: Path) -> No
     write_vault(vault, "=== cust/weir/2026-03-05.md\n# Weir\n\nDry.\n")
     assert run("brief", "--all", "--write", vault=vault).stdout == "cust/weir/brief.md\n"
     written = (vault / "cust/weir/brief.md").read_text(encoding="utf-8")
-    assert written == run("brief", "weir", vault=vault).stdout
+    assert unsigned(written) == run("brief", "weir", vault=vault).stdout
 
 
 def test_a_brief_goes_to_the_file_it_was_given(vault: Path, tmp_path: Path) -> None:

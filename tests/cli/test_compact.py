@@ -10,9 +10,11 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
+from operator import length_hint
 from pathlib import Path
 
 import pytest
@@ -34,6 +36,10 @@ from workingset_mcp.cli.compact import (
 from workingset_mcp.cli.main import main
 from workingset_mcp.errors import ArgumentError, VaultError
 from workingset_mcp.settings import Settings
+from workingset_mcp.vault import replacing
+
+if sys.platform != "win32":
+    import fcntl
 
 NAME = "index.archive.md"
 BOM = b"\xef\xbb\xbf"
@@ -444,34 +450,44 @@ def test_the_next_run_removes_what_a_killed_one_left_but_nothing_else(
     assert restored(lock.note.read_bytes(), lock.archive.read_bytes()) == raw
 
 
-@pytest.mark.parametrize("step", ["fsync", "replace", "chmod"])
-@pytest.mark.parametrize("file", ["archive", "note"])
+def full(*_: object) -> None:
+    raise OSError(28, "No space left on device")
+
+
+FAILURES: dict[str, tuple[object, str, int]] = {  # which call fails
+    "the new note is written": (os, "fsync", 1),
+    "the archive is written": (os, "fsync", 2),
+    "the new note gets its mode": (Path, "chmod", 1),
+    "the names swap": (replacing, "exchange", 1),
+}
+
+
+@pytest.mark.parametrize("moment", FAILURES)
+@pytest.mark.parametrize("before", [None, b"# Old things\n"], ids=["new archive", "old archive"])
 def test_a_write_that_fails_leaves_whole_files_and_no_others(
-    lock: Files, monkeypatch: pytest.MonkeyPatch, file: str, step: str
+    lock: Files, monkeypatch: pytest.MonkeyPatch, before: bytes | None, moment: str
 ) -> None:
     raw = lock.note.read_bytes()
-    done = planned(raw)
-    if file == "note":
-        lock.archive.write_bytes(done.archive)
-
-    def fail(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
+    if before is not None:
+        lock.archive.write_bytes(before)
     with monkeypatch.context() as patch:
-        patch.setattr(os if step == "fsync" else Path, step, fail)
+        holder, name, call = FAILURES[moment]
+        calls = iter([None] * (call - 1))
+        patch.setattr(holder, name, lambda *_: next(calls) if length_hint(calls) else full())
         with pytest.raises(OSError, match="No space"):
-            compacting.apply_compaction(lock.note, done)
+            compacting.apply_compaction(lock.note, raw, before or b"", planned(raw, before or b""))
     assert lock.note.read_bytes() == raw
-    assert lock.names() == ([NAME, "index.md"] if file == "note" else ["index.md"])
+    assert lock.names() == (["index.md"] if before is None else [NAME, "index.md"])
+    if before is not None:
+        assert lock.archive.read_bytes().startswith(before)
+    assert compact(lock.note, "--apply").exit_code == 0
+    assert restored(lock.note.read_bytes(), lock.archive.read_bytes()) == raw
 
 
 def test_a_disk_that_is_full_is_said_in_one_line(
     lock: Files, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", fail)
+    monkeypatch.setattr(os, "fsync", full)
     result = compact(lock.note, "--apply")
     assert isinstance(result.exception, SystemExit), result.exception
     assert result.exit_code == 3
@@ -499,16 +515,222 @@ def test_a_new_archive_is_no_more_open_than_its_note(lock: Files, mode: int) -> 
     assert stat.S_IMODE(lock.archive.stat().st_mode) & ~mode == 0
 
 
-def test_a_note_reached_through_a_link_stays_a_link(lock: Files, tmp_path: Path) -> None:
-    link = tmp_path / "link.md"
-    link.symlink_to(lock.note)
+# -- another program at the same moment ------------------------------------------------------------
+
+WORDS = b"\nwhat a person wrote\n"
+
+
+def append(file: Path) -> None:
+    with file.open("ab") as opened:
+        opened.write(WORDS)
+
+
+def save_by_renaming(file: Path) -> None:
+    beside = file.with_name("beside.tmp")
+    beside.write_bytes((file.read_bytes() if file.exists() else b"") + WORDS)
+    beside.replace(file)
+
+
+def save_both(lock: Files) -> None:
+    append(lock.note)
+    save_by_renaming(lock.archive)
+
+
+SAVES: dict[str, Callable[[Files], None]] = {
+    "the note is added to": lambda lock: append(lock.note),
+    "the note is saved by renaming": lambda lock: save_by_renaming(lock.note),
+    "the archive is added to": lambda lock: append(lock.archive),
+    "the archive is saved by renaming": lambda lock: save_by_renaming(lock.archive),
+    "both are": save_both,
+}
+MOMENTS = ("planned", "new note written", "archive written", "names swapped", "names swapped back")
+
+
+def interrupted_at(patch: pytest.MonkeyPatch, moment: str, save: Callable[[], None]) -> None:
+    """Have another program save something at a moment of `apply_compaction`."""
+    steps = iter(MOMENTS[1:3])
+    swaps = iter(MOMENTS[3:])
+    really_sync, really_swap = os.fsync, replacing.exchange
+
+    def fsync(handle: int) -> None:
+        really_sync(handle)
+        if next(steps, None) == moment:
+            save()
+
+    def exchange(one: Path, other: Path) -> None:
+        really_swap(one, other)
+        step = next(swaps)
+        if step == moment or (step == MOMENTS[3] and moment == MOMENTS[4]):
+            save()  # a swap is undone only where something was saved behind it
+
+    patch.setattr(os, "fsync", fsync)
+    patch.setattr(replacing, "exchange", exchange)
+    if moment == MOMENTS[0]:
+        save()
+
+
+@pytest.mark.parametrize("at_once", [True, False], ids=["swapped at once", "in three steps"])
+@pytest.mark.parametrize("before", [None, b"# Old things\n"], ids=["new archive", "old archive"])
+@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize("save", SAVES)
+def test_what_another_program_saves_at_any_moment_stays(
+    lock: Files, monkeypatch: pytest.MonkeyPatch, save: str, moment: str, before: bytes | None,
+    at_once: bool,
+) -> None:  # fmt: skip
+    raw, saved = lock.note.read_bytes(), [0]
+    if before is not None:
+        lock.archive.write_bytes(before)
+
+    def person() -> None:
+        SAVES[save](lock)
+        saved[0] += 1
+
+    done = planned(raw, before or b"")
+    with monkeypatch.context() as patch:
+        if not at_once:
+            patch.setattr(replacing, "_system_call", lambda: None)
+        interrupted_at(patch, moment, person)
+        with suppress(VaultError):
+            compacting.apply_compaction(lock.note, raw, before or b"", done)
+    assert saved[0] >= 1
+    assert [name for name in lock.names() if name.startswith(".")] == []
+    texts = [path.read_bytes() for path in lock.note.parent.iterdir()]
+    assert sum(text.count(WORDS) for text in texts) >= saved[0] * (2 if save == "both are" else 1)
+    assert all(any(f"Of {day}.".encode() in text for text in texts) for day in DAYS)
+    for part in parts_of(done.archive).values():  # nothing left the note that the archive lacks
+        assert part in lock.note.read_bytes() or part in lock.archive.read_bytes()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says who has a file open")
+def test_a_note_that_another_program_has_open_for_writing_stays(lock: Files) -> None:
     raw = lock.note.read_bytes()
-    result = compact(link, "--apply")
-    assert link.is_symlink()
-    if result.exit_code == 0:
-        assert restored(lock.note.read_bytes(), lock.archive.read_bytes()) == raw
-    else:
-        assert lock.note.read_bytes() == raw
+    with lock.note.open("ab") as opened:
+        result = compact(lock.note, "--apply")
+        opened.write(WORDS)
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "index.md changed meanwhile" in result.stderr
+    assert lock.note.read_bytes() == raw + WORDS
+    assert lock.names() == ["index.md"]
+
+
+RACER = """
+import sys, time
+from pathlib import Path
+kind, folder, until = sys.argv[1], Path(sys.argv[2]), time.monotonic() + float(sys.argv[3])
+note, archive, count = folder / "index.md", folder / "index.archive.md", 0
+print("ready", flush=True)
+while time.monotonic() < until:
+    words = f"\\nsaved {count}\\n"
+    try:
+        with (archive if kind == "adds to the archive" else note).open("a") as opened:
+            opened.write(words)
+    except OSError:
+        continue
+    count += 1
+print(count)
+"""
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("kind", ["adds to the archive", "adds to the note"])
+def test_nothing_is_lost_beside_a_process_that_saves_all_the_while(lock: Files, kind: str) -> None:
+    lock.archive.write_bytes(b"# Old things\n")
+    command = [sys.executable, "-c", RACER, kind, str(lock.note.parent), "1.0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as racer:
+        assert racer.stdout is not None
+        assert racer.stdout.readline() == "ready\n"
+        results = []
+        while racer.poll() is None:
+            results.append(compact(lock.note, "--apply").exit_code)
+        count = int(racer.stdout.read())
+    assert count > 10
+    assert set(results) <= {0, 3}
+    texts = [path.read_text(encoding="utf-8") for path in lock.note.parent.iterdir()]
+    lost = [n for n in range(count) if not any(f"\nsaved {n}\n" in text for text in texts)]
+    assert lost == []
+    assert [day for day in DAYS if not any(f"Of {day}." in text for text in texts)] == []
+
+
+@pytest.mark.process
+def test_of_two_runs_at_once_neither_loses_a_block(lock: Files) -> None:
+    raw = lock.note.read_bytes()
+    command = [sys.executable, "-m", "workingset_mcp", "compact", str(lock.note), "--apply"]
+    runs = [
+        subprocess.Popen(
+            [*command, "--keep", str(keep)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )
+        for keep in (1, 2)
+    ]  # fmt: skip
+    for run in runs:
+        run.communicate()
+    assert {run.returncode for run in runs} <= {0, 3}
+    assert unfolded(lock.note.read_bytes(), lock.archive.read_bytes()) == raw
+    assert lock.names() == [NAME, "index.md"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="locks as POSIX has them")
+def test_beside_a_run_that_holds_the_archive_nothing_is_done(lock: Files) -> None:
+    raw = lock.note.read_bytes()
+    lock.archive.write_bytes(b"# Old things\n")
+    with lock.archive.open("rb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        result = compact(lock.note, "--apply")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert result.stderr.startswith(f"Error: Another run is writing {NAME}.")
+    assert (lock.note.read_bytes(), lock.archive.read_bytes()) == (raw, b"# Old things\n")
+
+
+LINKS: dict[str, Callable[[Files, Path], object]] = {
+    "the archive leads outside": lambda lock, other: lock.archive.symlink_to(other),
+    "the archive leads nowhere": lambda lock, other: lock.archive.symlink_to(
+        other.with_name("missing.md")
+    ),
+    "the archive has another name": lambda lock, other: os.link(other, lock.archive),
+    "the note has another name": lambda lock, other: os.link(
+        lock.note, other.with_name("second.md")
+    ),
+    "the note is a link": lambda lock, other: lock.note.symlink_to(
+        lock.note.rename(other.with_name("moved.md"))
+    ),
+    "the archive is a pipe": lambda lock, _: os.mkfifo(lock.archive),
+}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links and pipes as POSIX has them")
+@pytest.mark.parametrize("apply", [(), ("--apply",)], ids=["asked", "applied"])
+@pytest.mark.parametrize("link", LINKS.values(), ids=LINKS)
+def test_links_are_refused_and_what_they_lead_to_stays(
+    lock: Files, tmp_path: Path, link: Callable[[Files, Path], object], apply: tuple[str, ...]
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "other.md").write_bytes(b"# Of another\n")
+    link(lock, outside / "other.md")
+    before = {file.name: file.read_bytes() for file in outside.iterdir()}
+    names, raw = lock.names(), lock.note.read_bytes()
+    result = compact(lock.note, *apply)
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert re.search(r"is a link|names \(hard links\)|no regular file", result.stderr)
+    assert {file.name: file.read_bytes() for file in outside.iterdir()} == before
+    assert (lock.names(), lock.note.read_bytes()) == (names, raw)
+
+
+def test_what_a_killed_swap_left_is_removed_only_if_nothing_is_in_it_alone(lock: Files) -> None:
+    raw = lock.note.read_bytes()
+    assert compact(lock.note, "--apply").exit_code == 0
+    held = {
+        ".index.md.a.workingset-swap": raw,
+        ".index.md.b.workingset-swap": lock.note.read_bytes(),
+    }
+    alone = {".index.md.c.workingset-swap": raw + WORDS}
+    for name, text in {**held, **alone}.items():
+        (lock.note.parent / name).write_bytes(text)
+        os.utime(lock.note.parent / name, (time.time() - 70, time.time() - 70))
+    result = compact(lock.note, "--apply")
+    assert result.exit_code == 0
+    assert ".index.md.c.workingset-swap holds text" in result.stderr
+    assert lock.names() == sorted([*alone, NAME, "index.md"])
 
 
 def test_a_note_that_is_not_utf_8_is_refused_plainly(lock: Files) -> None:

@@ -21,6 +21,7 @@ from workingset_mcp.answers.budget import count_tokens
 from workingset_mcp.cli.demo import example_vault
 from workingset_mcp.cli.main import main
 from workingset_mcp.cli.measure import Measured, as_data, as_page, as_table, measure, total_of
+from workingset_mcp.notes.written_brief import unsigned
 
 ROWS = [
     Measured("cust/acme", 28, 57_141, 1_681),
@@ -302,7 +303,8 @@ def test_written_briefs_are_those_that_are_printed(run: Run, tmp_path: Path) -> 
     assert result.exit_code == 0
     written = briefs_in(vault)
     assert sorted(result.stdout.split()) == sorted(written)
-    assert {name: written[f"{name}/brief.md".removeprefix("./")] for name in printed} == printed
+    unmarked = {name: unsigned(written[f"{name}/brief.md".removeprefix("./")]) for name in printed}
+    assert unmarked == printed
     assert all("kind: workingset-brief" in text for text in written.values())
 
 
@@ -331,11 +333,29 @@ def test_only_the_brief_of_a_branch_that_changed_is_written_again(run: Run, tmp_
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes as POSIX has them")
+@pytest.mark.parametrize(
+    ("notes", "mode"),
+    [((0o644, 0o644), 0o644), ((0o600, 0o600), 0o600), ((0o600, 0o644), 0o600),
+     ((0o664, 0o640), 0o640), ((0o664, 0o664), 0o664), ((0o400, 0o444), 0o600)],
+)  # fmt: skip
+def test_a_written_brief_is_no_more_open_than_any_note_it_quotes(
+    run: Run, make_vault: MakeVault, tmp_path: Path, notes: tuple[int, int], mode: int
+) -> None:
+    vault = make_vault("=== cust/acme/a.md\n- [ ] oil\n=== cust/acme/deep/b.md\n- [ ] paint\n")
+    for name, of_note in zip(("a.md", "deep/b.md"), notes, strict=True):
+        (vault / "cust/acme" / name).chmod(of_note)
+    out = tmp_path / "out.md"
+    run(vault, "brief", "cust/acme", "--write")
+    run(vault, "brief", "cust/acme", "--out", str(out))
+    for file in (vault / "cust/acme/brief.md", out):
+        assert stat.S_IMODE(file.stat().st_mode) == mode
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes as POSIX has them")
 def test_a_written_brief_keeps_its_mode(run: Run, make_vault: MakeVault) -> None:
     vault = make_vault("=== cust/acme/a.md\n- [ ] oil the weir\n")
     file = vault / "cust/acme/brief.md"
     run(vault, "brief", "cust/acme", "--write")
-    assert stat.S_IMODE(file.stat().st_mode) == 0o644
     for mode in (0o600, 0o640, 0o664):
         file.chmod(mode)
         (vault / "cust/acme/a.md").write_text(f"- [ ] item {mode}\n", encoding="utf-8")
@@ -389,20 +409,150 @@ def test_a_writing_that_fails_leaves_the_old_brief_and_no_part(
     assert {file.name for file in folder.iterdir()} == {"a.md", "brief.md"}
 
 
+OWN_BRIEFS = {
+    "a note": "# Brief history of the weir\n\nBuilt by hand.\n",
+    "the kind in prose": "# Mine\n\nThe tool writes `kind: workingset-brief`; I do not.\n",
+    "the kind in a line": "kind: workingset-brief\n\n# Mine\n",
+    "the kind in a fence": "# Mine\n\n```\n---\nkind: workingset-brief\n---\n```\n",
+    "another kind": "---\nkind: workingset-brief-of-mine\n---\n# Mine\n",
+    "nothing": "",
+}
+
+
+@pytest.mark.parametrize("options", [(), ("--force",)], ids=["", "--force"])
+@pytest.mark.parametrize("words", OWN_BRIEFS.values(), ids=OWN_BRIEFS)
 def test_a_note_of_a_person_called_brief_is_not_written_over(
-    run: Run, make_vault: MakeVault
+    run: Run, make_vault: MakeVault, words: str, options: tuple[str, ...]
 ) -> None:
-    words = "# Brief history of the weir\n\nBuilt by hand.\n"
     vault = make_vault(
         f"=== cust/acme/a.md\n- [ ] item\n=== cust/acme/brief.md\n{words}=== wiki/a.md\n# A\n"
     )
-    result = run(vault, "brief", "cust/acme", "--write")
+    result = run(vault, "brief", "cust/acme", "--write", *options)
     assert (result.exit_code, result.stdout) == (3, "")
     assert "cust/acme/brief.md was not written by this command" in result.stderr
-    result = run(vault, "brief", "--all", "--write")
+    result = run(vault, "brief", "--all", "--write", *options)
     assert (result.exit_code, result.stdout) == (0, "wiki/brief.md\n")
     assert "cust/acme/brief.md" in result.stderr
     assert (vault / "cust/acme/brief.md").read_text(encoding="utf-8") == words
+
+
+EDITS: dict[str, Callable[[str], str]] = {
+    "words added": lambda text: f"{text}\nMine.\n",
+    "a word changed": lambda text: text.replace("oil the weir", "paint the weir"),
+    "a field changed": lambda text: text.replace("branch: ", "branch: my"),
+    "the digest gone": lambda text: re.sub(r"digest: .*\n", "", text),
+    "the digest changed": lambda text: re.sub(r"digest: .*", f"digest: {'0' * 32}", text),
+    "a line gone": lambda text: text.rpartition("\n")[0],
+    "all but the kind": lambda _: "---\nkind: workingset-brief\n---\n# Mine\n",
+}
+
+
+@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
+def test_a_brief_that_a_person_edited_is_written_over_only_by_force(
+    run: Run, make_vault: MakeVault, edit: Callable[[str], str]
+) -> None:
+    vault = make_vault("=== cust/acme/a.md\n- [ ] oil the weir\n=== wiki/a.md\n# A\n")
+    file = vault / "cust/acme/brief.md"
+    run(vault, "brief", "cust/acme", "--write")
+    edited = edit(file.read_text(encoding="utf-8"))
+    file.write_text(edited, encoding="utf-8")
+    result = run(vault, "brief", "cust/acme", "--write")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "was edited since it was written" in result.stderr
+    result = run(vault, "brief", "--all", "--write")
+    assert (result.exit_code, result.stdout) == (0, "wiki/brief.md\n")
+    assert "note: cust/acme/brief.md was edited" in result.stderr
+    assert file.read_text(encoding="utf-8") == edited
+    assert run(vault, "brief", "cust/acme", "--write", "--force").stdout == "cust/acme/brief.md\n"
+    assert unsigned(file.read_text(encoding="utf-8")) == run(vault, "brief", "cust/acme").stdout
+
+
+def test_a_written_brief_with_the_line_ends_of_windows_is_still_ours(
+    run: Run, make_vault: MakeVault
+) -> None:
+    vault = make_vault("=== cust/acme/a.md\n- [ ] oil the weir\n")
+    file = vault / "cust/acme/brief.md"
+    run(vault, "brief", "cust/acme", "--write")
+    file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
+    assert run(vault, "brief", "cust/acme", "--write").stdout == "nothing changed\n"
+    (vault / "cust/acme/a.md").write_text("- [ ] paint the weir\n", encoding="utf-8")
+    assert run(vault, "brief", "cust/acme", "--write").stdout == "cust/acme/brief.md\n"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links and pipes as POSIX has them")
+@pytest.mark.parametrize("kind", ["link", "dangling link", "second name", "pipe"])
+def test_a_brief_that_is_no_file_of_its_own_is_left_as_it_is(
+    run: Run, make_vault: MakeVault, tmp_path: Path, kind: str
+) -> None:
+    vault = make_vault("=== cust/acme/a.md\n- [ ] item\n")
+    file, outside = vault / "cust/acme/brief.md", tmp_path / "outside.md"
+    if kind == "pipe":
+        os.mkfifo(file)
+    elif kind == "second name":
+        run(vault, "brief", "cust/acme", "--write")
+        os.link(file, outside)
+    else:
+        file.symlink_to(outside)
+    (vault / "cust/acme/a.md").write_text("- [ ] another\n", encoding="utf-8")
+    if kind == "link":
+        outside.write_bytes(b"of another")
+    before = outside.read_bytes() if outside.exists() else None
+    result = run(vault, "brief", "cust/acme", "--write")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "cust/acme/brief.md is left as it is" in result.stderr
+    assert (outside.read_bytes() if outside.exists() else None) == before
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_brief_that_a_person_saves_at_the_same_moment_stays(
+    run: Run, make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch, there: bool
+) -> None:
+    vault = make_vault("=== cust/acme/a.md\n- [ ] old item\n")
+    file = vault / "cust/acme/brief.md"
+    if there:
+        run(vault, "brief", "cust/acme", "--write")
+        (vault / "cust/acme/a.md").write_text("- [ ] new item\n", encoding="utf-8")
+    really = os.fsync
+
+    def fsync(handle: int) -> None:
+        really(handle)
+        file.write_bytes(b"# Mine\n")
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    result = run(vault, "brief", "cust/acme", "--write")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert file.read_bytes() == b"# Mine\n"
+    assert sorted(path.name for path in file.parent.iterdir()) == ["a.md", "brief.md"]
+
+
+@pytest.mark.parametrize("name", ["a.md", "brief.md", "override.md"])
+def test_a_note_that_says_it_is_a_brief_is_named_with_the_reason(
+    run: Run, make_vault: MakeVault, name: str
+) -> None:
+    note = "---\nkind: workingset-brief\n---\n# Mine\n\n- [ ] find the walrus\n"
+    vault = make_vault(f"=== cust/acme/{name}\n{note}=== cust/acme/b.md\n# B\n")
+    shown = f"cust/acme/{name}:1 left out: its front matter says kind: workingset-brief"
+    assert run(vault, "index").exit_code == 0
+    assert shown in run(vault, "status").stdout
+    listed = run(vault, "items", "--kind", "remark").stdout
+    assert "remark: 1 in 1 branch" in listed
+    assert "its front matter says kind: workingset-brief" in listed
+    assert f"cust/acme/{name}" in listed
+    assert run(vault, "search", "walrus").exit_code == 1
+
+
+def test_a_brief_that_was_written_and_not_touched_since_is_no_remark(
+    run: Run, make_vault: MakeVault
+) -> None:
+    vault = make_vault("=== cust/acme/a.md\n- [ ] find the walrus\n")
+    run(vault, "brief", "--all", "--write")
+    file = vault / "cust/acme/brief.md"
+    file.rename(file.with_name("moved.md"))
+    run(vault, "brief", "--all", "--write")
+    assert "remarks: 0" in run(vault, "status").stdout
+    assert run(vault, "items", "--kind", "remark").exit_code == 1
+    (file.parent / "moved.md").write_text(f"{file.read_text('utf-8')}Mine.\n", encoding="utf-8")
+    assert "moved.md" in run(vault, "items", "--kind", "remark").stdout
 
 
 def test_a_brief_goes_to_the_file_that_is_named(

@@ -12,11 +12,12 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from conftest import MakeVault, contents_of, contents_of_fresh
+from conftest import MakeVault, contents_of, contents_of_fresh, engine_of
 
 from workingset_mcp.answers.answer import printed
-from workingset_mcp.index import Index
+from workingset_mcp.index.query import Term
 from workingset_mcp.index.rows import Parsed
+from workingset_mcp.index.sqlite.engine import SqliteEngine
 from workingset_mcp.notes.note import parse_note, text_digest
 from workingset_mcp.settings import Settings
 from workingset_mcp.vault.folder import Fingerprint
@@ -29,32 +30,32 @@ VAULT = "".join(
 )
 
 
-def in_parts(folder: Path, count: int) -> Index:
+def in_parts(folder: Path, count: int) -> SqliteEngine:
     """An index as a first build leaves it: complete, its words in parts."""
-    index = Index(folder)
+    index = SqliteEngine(folder)
     for number in range(count):
         write_part(index, number)
     index.mark_complete()
     return index
 
 
-def write_part(index: Index, number: int) -> None:
+def write_part(index: SqliteEngine, number: int) -> None:
     raw = " ".join(f"w{number}x{word}" for word in range(2_000)).encode()
     note = parse_note(f"{number}.md", raw, Settings())
     index.apply([Parsed(note, ".", Fingerprint(len(raw), 1, 1, 1), 1, text_digest(raw))])
 
 
-def count_in(index: Index, what: str) -> int:
+def count_in(index: SqliteEngine, what: str) -> int:
     assert index.file is not None
     with closing(sqlite3.connect(index.file)) as connection:
         return int(connection.execute(f"SELECT {what}").fetchone()[0])
 
 
-def parts_in(index: Index) -> int:
+def parts_in(index: SqliteEngine) -> int:
     return count_in(index, "count(DISTINCT segid) FROM fts_idx")
 
 
-def unmerged(index: Index) -> bool:
+def unmerged(index: SqliteEngine) -> bool:
     with index.snapshot() as snapshot:
         return snapshot.unmerged()
 
@@ -67,16 +68,16 @@ def small_steps(monkeypatch: pytest.MonkeyPatch) -> SmallSteps:
     """Merge a page at a time, and do something between two steps."""
 
     def between(do: Callable[[], object]) -> None:
-        merge_step = Index._merge_step
+        merge_step = SqliteEngine._merge_step
 
-        def merge_and_do(self: Index, epoch: int, *, first: bool) -> bool:
+        def merge_and_do(self: SqliteEngine, epoch: int, *, first: bool) -> bool:
             more = merge_step(self, epoch, first=first)
             if more:
                 do()
             return more
 
         monkeypatch.setattr("workingset_mcp.index.sqlite.writing._MERGE_PAGES", 1)
-        monkeypatch.setattr(Index, "_merge_step", merge_and_do)
+        monkeypatch.setattr(SqliteEngine, "_merge_step", merge_and_do)
 
     return between
 
@@ -96,7 +97,7 @@ def test_words_are_merged_bit_by_bit_only_once_those_of_the_first_build_are(tmp_
 
 
 def test_others_write_while_words_are_merged(tmp_path: Path, small_steps: SmallSteps) -> None:
-    with closing(in_parts(tmp_path, 6)) as index, closing(Index(tmp_path)) as other:
+    with closing(in_parts(tmp_path, 6)) as index, closing(SqliteEngine(tmp_path)) as other:
         to_write, left = [100, 101, 102], list[int]()
 
         def save_beside() -> None:
@@ -113,7 +114,7 @@ def test_others_write_while_words_are_merged(tmp_path: Path, small_steps: SmallS
         assert not unmerged(index)
         with index.snapshot() as snapshot:
             for number in (*range(6), 100, 101, 102):
-                assert snapshot.count(f"w{number}x1999") == 1
+                assert snapshot.count(Term(f"w{number}x1999")) == 1
 
 
 def test_an_index_that_is_closed_is_merged_no_further(
@@ -122,7 +123,7 @@ def test_an_index_that_is_closed_is_merged_no_further(
     index = in_parts(tmp_path, 6)
     small_steps(index.close)
     index.settle()
-    with closing(Index(tmp_path)) as again:
+    with closing(SqliteEngine(tmp_path)) as again:
         assert unmerged(again)
         again.settle()
         assert (parts_in(again), unmerged(again)) == (1, False)
@@ -131,7 +132,7 @@ def test_an_index_that_is_closed_is_merged_no_further(
 def test_a_build_that_begins_anew_meanwhile_is_not_taken_for_merged(
     tmp_path: Path, small_steps: SmallSteps
 ) -> None:
-    with closing(in_parts(tmp_path, 6)) as index, closing(Index(tmp_path)) as other:
+    with closing(in_parts(tmp_path, 6)) as index, closing(SqliteEngine(tmp_path)) as other:
         small_steps(other.clear)
         index.settle()
         for number in range(24):
@@ -150,12 +151,12 @@ def test_merging_never_waits_for_a_reader(tmp_path: Path) -> None:
 
 
 def test_closing_does_not_wait_for_a_long_statement(tmp_path: Path) -> None:
-    index = Index(tmp_path / "index")
+    index = SqliteEngine(tmp_path / "index")
     entered, ended = threading.Event(), threading.Event()
     index._writer.create_function("tell", 0, entered.set)
 
     def merge() -> None:
-        with index.write_lock, pytest.raises(sqlite3.OperationalError, match="interrupted"):
+        with index._write_lock, pytest.raises(sqlite3.OperationalError, match="interrupted"):
             index._writer.execute(
                 "WITH RECURSIVE n(x) AS (SELECT tell() UNION ALL SELECT 1 FROM n) SELECT count(*) FROM n"
             )
@@ -252,7 +253,7 @@ def test_when_another_was_ended_before_its_words_were_merged_they_are_merged_her
     settings = Settings(index_dir=str(tmp_path))
     with (
         closing(Workspace(make_vault(VAULT), settings)) as workspace,
-        closing(Index(workspace.index.file.parent if workspace.index.file else None)) as other,
+        closing(SqliteEngine(engine_of(workspace)._folder)) as other,
     ):
         with other.build_turn() as mine:
             assert mine
@@ -283,7 +284,7 @@ def test_an_index_that_cannot_be_merged_is_built_anew(
     monkeypatch.setattr("workingset_mcp.workspace.opened._LOOK_SECONDS", 0.01)
     with closing(Workspace(vault, settings)) as workspace:
         workspace.freshness.refresh()
-        file = workspace.index.file
+        file = engine_of(workspace).file
     assert file is not None
     with closing(sqlite3.connect(file)) as connection:
         connection.execute("DELETE FROM fts_data WHERE id = (SELECT max(id) FROM fts_data)")

@@ -603,6 +603,20 @@ HOSTILE = {
     "empty labels": "- Decision:\n" * 20_000,
     "bold lines": "**a**\n\n" * 20_000,
     "dated headings": "# 2026-06-16\n- [ ] x\n" * 3_000,
+    "code in a line": "a `b` " * 80_000,
+    "code between letters of two bytes": "é `é` " * 60_000,
+    "comments in a line": "a <!-- b --> " * 40_000,
+    "comments between letters of two bytes": "é <!-- é --> " * 30_000,
+    "comment marks in a line": "a %% b " * 60_000,
+    "comments that blanks surround": " " * 100_000 + "%% a %% " * 10_000 + " " * 100_000,
+    "comments that end once": "- a <!-- b\n" * 20_000 + "-->",
+    "comments over paragraphs": "a <!-- b\n\n" * 30_000 + "-->",
+    "boxes in no list": "x\n" + "        - [ ] b\n" * 15_000,
+    "days of years": "".join(f"# {1990 + at % 90}-01-01\nx\n" for at in range(15_000)),
+    "statuses": "## STATUS (2026-11-16)\n" * 10_000,
+    "links open": "[" * 100_000 + "](a)" * 50_000,
+    "tables": "|a|\n|-|\n\n" * 15_000,
+    "quotes in quotes": "".join(">" * depth + " a\n" for depth in range(500)),
 }
 
 

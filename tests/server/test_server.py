@@ -321,3 +321,80 @@ async def test_a_bug_is_masked_and_the_server_lives(
         patch.setattr(workspace, "brief", lambda *_: 1 / 0)
         assert await refusal_of(client, "get_brief") == "Error executing tool get_brief"
     assert "overview" in await text_of(client, "get_brief")
+
+
+# -- texts that look like JSON ---------------------------------------------------------------------
+
+JSON_TEXTS = ("null", "true", "3", "[]", "{}", '["a"]', "[1]", '{"a": 1}', '"null"', "[")
+
+
+@pytest.mark.parametrize("text", JSON_TEXTS)
+async def test_every_text_argument_of_every_tool_is_taken_as_it_was_given(
+    client: Client, workspace: Workspace, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    given: dict[str, object] = {}
+
+    def noted(*positional: object, **named: object) -> str:
+        given.update(named, first=positional[0] if positional else None)
+        return "noted"
+
+    for answer in ("brief", "search", "open", "full", "items"):
+        monkeypatch.setattr(workspace, answer, noted)
+    listed = (await client.list_tools()).tools
+    tried = 0
+    for tool in listed:
+        for name, about in tool.input_schema["properties"].items():
+            if about["type"] != "string" or "enum" in about:
+                continue
+            given.clear()
+            needed = dict.fromkeys(tool.input_schema.get("required", []), "x")
+            assert await text_of(client, tool.name, **{**needed, name: text}) == "noted"
+            assert text in (given.get(name), given["first"])
+            tried += 1
+    assert tried > 15
+
+
+@pytest.mark.parametrize("text", ["null", '["open"]', "{}"])
+async def test_json_text_is_no_value_of_a_choice(client: Client, text: str) -> None:
+    for name in ("kind", "group_by"):
+        refusal = await refusal_of(client, "list_items", **{name: text})
+        assert refusal.startswith(f"Argument {name!r} is wrong: Input should be")
+
+
+async def test_a_branch_called_null_is_that_branch_alone(client: Client, vault: Path) -> None:
+    for branch in ("null", "other"):
+        (vault / branch).mkdir()
+        words = f"# A\n\n- [ ] count the walrus of {branch}\n"
+        (vault / branch / "a.md").write_text(words, encoding="utf-8")
+    for tool, arguments in (
+        ("search_notes", {"query": "walrus"}),
+        ("list_items", {}),
+        ("get_brief", {}),
+        ("query_full_context", {}),
+    ):
+        answer = await text_of(client, tool, **arguments, branch="null")
+        assert "walrus of null" in answer
+        assert "walrus of other" not in answer
+    for nothing in ("[1]", "{}", '["null"]'):
+        assert "branch" in await refusal_of(client, "get_brief", branch=nothing)
+
+
+@pytest.mark.parametrize(
+    ("also", "found"),
+    [
+        (["walrus"], True), ('["walrus"]', True), ('["seal", "walrus"]', True), ("walrus", True),
+        ("[]", False), (None, False), ("null", False), ('{"walrus": 1}', True), ('["walrus"', True),
+    ],
+)  # fmt: skip
+async def test_other_words_may_come_as_a_list_as_its_json_or_as_one_word(
+    client: Client, vault: Path, also: object, found: bool
+) -> None:
+    (vault / "wiki" / "a.md").write_text("# A\n\nWe count the walrus.\n", encoding="utf-8")
+    answer = await text_of(client, "search_notes", query="odobenid", also=also)
+    assert ("count the walrus" in answer) == found
+
+
+@pytest.mark.parametrize("also", ["[1]", '[["a"]]', [1], {"a": 1}])
+async def test_other_words_that_are_no_words_are_refused(client: Client, also: object) -> None:
+    refusal = await refusal_of(client, "search_notes", query="x", also=also)
+    assert refusal.startswith("Argument 'also")

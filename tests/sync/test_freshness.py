@@ -14,7 +14,7 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 import pytest
-from conftest import OpenVault, contents_of, contents_of_fresh, write_vault
+from conftest import OpenVault, contents_of, contents_of_fresh, engine_of, write_vault
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
@@ -617,7 +617,7 @@ def test_a_file_that_takes_over_during_a_build_is_built_whole(
 def test_what_another_process_built_anew_already_is_taken(open_vault: OpenVault) -> None:
     one = open_vault(VAULT)
     other = open_vault(one.vault.root)
-    file = one.index.file
+    file = engine_of(one).file
     assert file is not None
     epoch = one.index.data_version()[0]
     other.freshness.start_anew()
@@ -884,8 +884,9 @@ async def test_an_index_that_is_lost_again_while_it_is_replaced_does_not_end_the
     freshness, start_anew, lost = workspace.freshness, workspace.freshness.start_anew, [1, 2]
 
     def lose() -> None:
-        if lost and workspace.index.file is not None:
-            workspace.index.file.unlink()
+        file = engine_of(workspace).file
+        if lost and file is not None:
+            file.unlink()
             lost.pop()
 
     def start_anew_and_lose(epoch: int | None = None) -> None:

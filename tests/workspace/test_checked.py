@@ -8,7 +8,7 @@ import pytest
 from conftest import OpenVault
 
 from workingset_mcp.answers.answer import Answer, Limits, Source, printed
-from workingset_mcp.index import Snapshot
+from workingset_mcp.index import View
 from workingset_mcp.settings import Settings
 from workingset_mcp.workspace.checked import ROUNDS, Allowance, checked_answer
 from workingset_mcp.workspace.facade import Workspace
@@ -27,7 +27,7 @@ def telling(
     """What the note says, told while `meanwhile` happens after each reading; how often it was read."""
     readings = 0
 
-    def compose(snapshot: Snapshot, _room: int) -> Answer[None]:
+    def compose(snapshot: View, _room: int) -> Answer[None]:
         nonlocal readings
         note = snapshot.note(NOTE)
         text = snapshot.text(note.id) if note else "nothing"

@@ -114,7 +114,7 @@ class Limits:
 
 _BACKTICKS = re.compile(r"`{3,}")
 _SOURCE_MARK = re.compile(r"_(?=\[[^\n]*\]_)")
-_FENCE = re.compile(r"((?: {0,3}> ?)*) {0,3}(`{3,}(?=[^`]*$)|~{3,})(.*)")
+_FENCE = re.compile(r"((?: {0,3}> ?)*+) {0,3}(`{3,}(?=[^`]*$)|~{3,})(.*)")
 _BREAKS = re.compile("[\x7f-\x9f\u2028\u2029]")
 _MOST_WARNINGS = 5
 _TIGHT_WARNING_TOKENS = 60

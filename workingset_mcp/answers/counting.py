@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 
 from workingset_mcp.answers.budget import count_tokens
 from workingset_mcp.caller import stop_if_gone
-from workingset_mcp.index import Index, Snapshot
+from workingset_mcp.index import Engine, View
 from workingset_mcp.index.rows import NoteRow
 
 
-def tokens_of(snapshot: Snapshot, index: Index, notes: Sequence[NoteRow]) -> dict[int, int]:
+def tokens_of(snapshot: View, index: Engine, notes: Sequence[NoteRow]) -> dict[int, int]:
     """Tokens of these notes by id; missing counts are made and kept."""
     tokens = {note.id: note.tokens for note in notes if note.tokens is not None}
     missing = [(note.id, note.digest) for note in notes if note.tokens is None]
@@ -22,9 +22,7 @@ def tokens_of(snapshot: Snapshot, index: Index, notes: Sequence[NoteRow]) -> dic
     return tokens
 
 
-def count_notes(
-    snapshot: Snapshot, notes: Iterable[tuple[int, bytes]]
-) -> dict[int, tuple[bytes, int]]:
+def count_notes(snapshot: View, notes: Iterable[tuple[int, bytes]]) -> dict[int, tuple[bytes, int]]:
     """Count notes given as (id, digest): id -> (digest, tokens)."""
     counts = {}
     for note_id, digest in notes:

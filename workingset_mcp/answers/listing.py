@@ -7,16 +7,16 @@ in fences and comments are none. Not here: a brief's choice of items (`brief`).
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from heapq import nsmallest
 from typing import Literal, NamedTuple, get_args
 
 from workingset_mcp.answers.answer import Answer, Source, counted, marked_line
 from workingset_mcp.answers.budget import count_tokens, take_lines
 from workingset_mcp.errors import ArgumentError
-from workingset_mcp.index import Snapshot
-from workingset_mcp.index.rows import ITEM_KINDS
-from workingset_mcp.index.sqlite.columns import marks
+from workingset_mcp.index import Scope, View
+from workingset_mcp.index.query import WHOLE_VAULT
+from workingset_mcp.index.rows import ListedRow
 from workingset_mcp.notes.lines import (
     CANCELLED_STATES,
     DONE_STATES,
@@ -41,31 +41,6 @@ _STATES = {
 }
 _MOST_GROUPS = 40
 _FOLDED_AT_ONCE = 1_000  # lines
-# Rows as `Listed` has them, of notes alone: no overrides, no generated briefs. A list may be of half a
-# million: nothing is made of a row that is not asked for.
-_ITEMS = (
-    "SELECT n.branch, n.path, i.line, iif(i.date != '', i.date, n.date), ?, i.text, i.state, i.owners,"
-    " i.due FROM note n JOIN item i ON i.note_id = n.id WHERE n.kind = 'note'"
-)
-_STATUSES = (
-    "SELECT n.branch, n.path, s.line, iif(s.date != '', s.date, n.date), ?, s.heading, '', '', ''"
-    " FROM note n JOIN status s ON s.note_id = n.id WHERE n.kind = 'note'"
-)
-_NOTES = "SELECT branch, path, 0, date, ?, title, '', '', '' FROM note n WHERE kind = 'note'"
-
-
-class Listed(NamedTuple):
-    """One thing that is counted, and the line that shows it."""
-
-    branch: str
-    path: str
-    line: int
-    date: str
-    kind: str
-    text: str
-    mark: str = ""  # a task's box
-    owners: str = ""  # one a line
-    due: str = ""
 
 
 class Listing(NamedTuple):
@@ -73,24 +48,22 @@ class Listing(NamedTuple):
 
     total: int
     undated: int
-    items: tuple[Listed, ...]
+    items: tuple[ListedRow, ...]
     groups: tuple[tuple[str, int], ...]
 
 
-class Asked(NamedTuple):
-    """What is listed: a kind, and the filters on it. Dates are ISO, of any precision."""
+class ListRequest(NamedTuple):
+    """What is listed: a kind, and the filters on it. `due_before` is an ISO date of any precision."""
 
     kind: str = "open"
-    branch: str | None = None
+    scope: Scope = WHOLE_VAULT
     owner: str = ""
     text: str = ""
-    since: str = ""
-    until: str = ""
     due_before: str = ""
     group_by: str | None = None
 
 
-def checked(asked: Asked) -> Asked:
+def checked(asked: ListRequest) -> ListRequest:
     """The same, its words spelled as ours. Raises ArgumentError."""
     kind = asked.kind.strip().lower().replace("-", "_")
     kind = {
@@ -112,8 +85,8 @@ def checked(asked: Asked) -> Asked:
 
 
 def compose_list(
-    snapshot: Snapshot,
-    asked: Asked,
+    snapshot: View,
+    asked: ListRequest,
     left_out: Iterable[LeftOut],
     branch_of: Callable[[str], str],
     room: int,
@@ -121,8 +94,8 @@ def compose_list(
     """The answer: the total, the groups (largest first), then the items that fit."""
     undated = 0
     everything = _listed(snapshot, asked, left_out, branch_of)
-    if asked.since or asked.until:
-        meant = _filtered(everything, asked._replace(since="", until=""))
+    if asked.scope.has_window:
+        meant = _filtered(everything, asked._replace(scope=asked.scope.anytime()))
         undated = sum(1 for one in meant if not one.date)
     found = _filtered(everything, asked)
     subject = f"items · {asked.kind}: {len(found):,} in {_where(asked, found)}"
@@ -154,65 +127,58 @@ def compose_list(
 
 
 def _listed(
-    snapshot: Snapshot, asked: Asked, left_out: Iterable[LeftOut], branch_of: Callable[[str], str]
-) -> list[Listed]:
-    kind, branch = asked.kind, asked.branch
+    snapshot: View, asked: ListRequest, left_out: Iterable[LeftOut], branch_of: Callable[[str], str]
+) -> list[ListedRow]:
+    kind, branch = asked.kind, asked.scope.branch
     if kind == "remark":
         return _remarks(snapshot, branch, left_out, branch_of)
-    parameters: list[str | int] = [kind]
-    if kind in ("note", "status"):
-        sql = _NOTES if kind == "note" else _STATUSES
-    elif kind in _STATES:
-        is_task = f"i.kind = {ITEM_KINDS.index('task')}"
-        sql = f"{_ITEMS} AND {is_task} AND i.state IN ({marks(_STATES[kind])})"
-        parameters += _STATES[kind]
-    else:
-        sql = f"{_ITEMS} AND i.kind = ?"
-        parameters.append(ITEM_KINDS.index(kind))
-    if branch is not None:
-        sql, parameters = f"{sql} AND n.branch = ?", [*parameters, branch]
-    return list(map(Listed._make, snapshot.select(sql, parameters)))
+    if kind == "note":
+        return snapshot.listed_notes(branch)
+    if kind == "status":
+        return snapshot.listed_statuses(branch)
+    if kind in _STATES:
+        return snapshot.listed_items("task", branch, states=_STATES[kind], label=kind)
+    return snapshot.listed_items(kind, branch)
 
 
 def _remarks(
-    snapshot: Snapshot,
+    snapshot: View,
     branch: str | None,
     left_out: Iterable[LeftOut],
     branch_of: Callable[[str], str],
-) -> list[Listed]:
+) -> list[ListedRow]:
     found = [
-        Listed(note.branch, note.path, remark.line, note.date, "remark", remark.text)
+        ListedRow(note.branch, note.path, remark.line, note.date, "remark", remark.text)
         for note in snapshot.remarked()
         if branch in (None, note.branch)
         for remark in note.remarks
     ]
     for path, reason in left_out:
         if not reason.is_intended and branch in (None, branch_of(path)):
-            found.append(Listed(branch_of(path), path, 0, "", "remark", f"left out: {reason}"))
+            found.append(ListedRow(branch_of(path), path, 0, "", "remark", f"left out: {reason}"))
     return found
 
 
-def _filtered(listed: Iterable[Listed], asked: Asked) -> list[Listed]:
+def _filtered(listed: Iterable[ListedRow], asked: ListRequest) -> list[ListedRow]:
     """What passes the filters that are set."""
     owner = asked.owner.strip().lstrip("@").casefold()
-    since, until, due_before = asked.since, asked.until, asked.due_before
+    due_before = asked.due_before
     if owner:
         listed = (one for one in listed if _has_owner(one, owner))
-    if since:
-        listed = (one for one in listed if one.date and one.date >= since[: len(one.date)])
-    if until:
-        listed = (one for one in listed if one.date and one.date[: len(until)] <= until)
+    if asked.scope.has_window:
+        may_hold = cache(asked.scope.may_hold)  # many lines share a date
+        listed = (one for one in listed if may_hold(one.date))
     if due_before:
         listed = (one for one in listed if one.due and one.due < due_before)
     return _holding(list(listed), asked.text) if asked.text.strip() else list(listed)
 
 
-def _holding(listed: Sequence[Listed], asked: str) -> list[Listed]:
+def _holding(listed: Sequence[ListedRow], asked: str) -> list[ListedRow]:
     """Those whose line holds the asked text, emphasis aside; a whole note also by its path."""
     literal = " ".join(asked.split()).casefold()
     plain = folded(asked)
     plain = plain if re.search(r"\w", plain) else literal  # `.*` is not a full stop
-    found: list[Listed] = []
+    found: list[ListedRow] = []
     for start in range(0, len(listed), _FOLDED_AT_ONCE):
         some = listed[start : start + _FOLDED_AT_ONCE]
         texts = [one.text if one.line else f"{one.text}\n{one.path}" for one in some]
@@ -224,7 +190,7 @@ def _holding(listed: Sequence[Listed], asked: str) -> list[Listed]:
     return found
 
 
-def _has_owner(one: Listed, wanted: str) -> bool:
+def _has_owner(one: ListedRow, wanted: str) -> bool:
     return any(_same_owner(wanted, name) for name in one.owners.split("\n"))
 
 
@@ -233,7 +199,7 @@ def _same_owner(wanted: str, name: str) -> bool:
     return wanted == name or wanted in re.split(r"[\s/]+", name)
 
 
-def _order(one: Listed) -> tuple[str, int, str, int]:
+def _order(one: ListedRow) -> tuple[str, int, str, int]:
     return one.due or "9999", _newest_first(one.date), one.path, one.line
 
 
@@ -242,21 +208,22 @@ def _newest_first(date: str) -> int:
     return -int(date.replace("-", "").ljust(8, "0") or 0)
 
 
-def _where(asked: Asked, found: Sequence[Listed]) -> str:
-    parts = [asked.branch or counted(len({one.branch for one in found}), "branch", "branches")]
+def _where(asked: ListRequest, found: Sequence[ListedRow]) -> str:
+    scope = asked.scope
+    parts = [scope.branch or counted(len({one.branch for one in found}), "branch", "branches")]
     if asked.owner:
         owner = asked.owner[:40].encode("utf-8", "replace").decode("utf-8")
         parts.append(f"of {' '.join(owner.split())}")
     if asked.text:
         parts.append(f"with {asked.text[:40]!r}")
-    if asked.since or asked.until:
-        parts.append(f"dated {asked.since or '…'} to {asked.until or '…'}")
+    if scope.has_window:
+        parts.append(f"dated {scope.since or '…'} to {scope.until or '…'}")
     if asked.due_before:
         parts.append(f"due before {asked.due_before}")
     return ", ".join(parts)
 
 
-def _group_counts(found: Sequence[Listed], group_by: str) -> list[tuple[str, int]]:
+def _group_counts(found: Sequence[ListedRow], group_by: str) -> list[tuple[str, int]]:
     """Groups with their counts, largest first; an item of two owners counts for both."""
     if group_by == "owner":
         counts = _people(Counter(name for one in found for name in _owners_of(one)))
@@ -284,14 +251,14 @@ def _people(counts: Counter[str]) -> Counter[str]:
     return people
 
 
-def _owners_of(one: Listed) -> Iterable[str]:
+def _owners_of(one: ListedRow) -> Iterable[str]:
     """Each person once, in the first spelling."""
     if not one.owners:
         return ["(none)"]
     return {name.casefold(): name for name in reversed(one.owners.split("\n"))}.values()
 
 
-_GROUP_OF: Mapping[str, Callable[[Listed], str]] = {
+_GROUP_OF: Mapping[str, Callable[[ListedRow], str]] = {
     "branch": lambda one: one.branch,
     "folder": lambda one: one.path.rpartition("/")[0] or ".",
     "kind": lambda one: one.kind,
@@ -301,16 +268,16 @@ _GROUP_OF: Mapping[str, Callable[[Listed], str]] = {
 }
 
 
-def _source_of(one: Listed) -> Source:
+def _source_of(one: ListedRow) -> Source:
     return Source(one.path, one.line)
 
 
-def _shown(one: Listed) -> str:
+def _shown(one: ListedRow) -> str:
     box = f"[{one.mark}] " if one.mark else ""
     date = f"{one.date} " if one.kind in ("note", "status") and one.date else ""
     return f"- {box}{date}{marked_line(one.text, _source_of(one))}"
 
 
-def _nothing(asked: Asked) -> str:
-    where = f" of {asked.branch}" if asked.branch else ""
+def _nothing(asked: ListRequest) -> str:
+    where = f" of {asked.scope.branch}" if asked.scope.branch else ""
     return f"None. Counted over every note{where}; this is exact.\n"

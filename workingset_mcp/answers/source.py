@@ -14,7 +14,7 @@ from workingset_mcp.errors import ArgumentError, NoteNotFound
 from workingset_mcp.notes.lines import folded, without_link_targets
 from workingset_mcp.notes.markdown import outline_of
 
-_LINES = re.compile(r"^\s*(\d{1,9})(?:@(\d{1,12}))?\s*(?:[-–:]\s*(\d{1,9})?\s*)?$")
+_LINES = re.compile(r"^\s*(\d{1,9})(?:@(\d{1,12}))?\s*+(?:[-–:]\s*+(\d{1,9})?\s*+)?$")
 _RANGES = re.compile(r"^\s*\d{1,9}(?:-\d{1,9})?(?:,\d{1,9}(?:-\d{1,9})?)+\s*$")
 _FENCE_TOKENS = 12
 

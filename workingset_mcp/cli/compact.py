@@ -1,13 +1,18 @@
 """Moving older status blocks out of a long note into its archive, without losing a byte.
 
-The archive is written first: whatever happens in between, a block stands in one file or in both.
-Each stretch that moves leaves one pointer line, and its bytes stand in the archive between two
-marks that say how many they are. Not here: which note is worth it (`cli`).
+What moves is added to the archive first: whatever happens in between, a block stands in one file or in
+both. A file that another program saves at the same moment stays as saved (`vault/replacing`). Each
+stretch that moves leaves one pointer line, and its bytes stand in the archive between two marks that
+say how many they are. Not here: which note is worth it (`cli`).
 """
 
 import os
 import re
 import stat
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,10 +21,27 @@ from workingset_mcp.errors import ArgumentError, VaultError
 from workingset_mcp.notes.markdown import line_ends_kept, outline_of
 from workingset_mcp.notes.statuses import statuses_of
 from workingset_mcp.settings import Settings
-from workingset_mcp.vault.files import remove_unfinished, write_bytes_atomically
+from workingset_mcp.vault.files import UNFINISHED_SECONDS, is_link, remove_unfinished
+from workingset_mcp.vault.replacing import (
+    SWAPPED,
+    all_bytes,
+    ensure_plain,
+    read_plain,
+    remove_taken,
+    saved_meanwhile,
+    swap_in,
+    taken_away,
+    written_beside,
+)
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
 
 LEAST_TOKENS = 3_000
 _BOM = b"\xef\xbb\xbf"
+_FAR_BEHIND = 1 << 40  # where Windows locks a byte that no file has
 _PART = re.compile(rb"<!-- part (\d{1,9}), (\d{1,12}) bytes -->\n")
 
 
@@ -80,28 +102,154 @@ def plan_compaction(
     )
 
 
-def apply_compaction(note: Path, compaction: Compaction) -> None:
-    """Write archive, then note, each whole or not at all; a link stays one. Raises OSError."""
-    note = note.resolve()
-    archive = archive_of(note).resolve()
-    fresh = not archive.exists()
+def read_both(note: Path) -> tuple[bytes, bytes]:
+    """The bytes of a note and of its archive, none where there is no archive.
+
+    Raises VaultError for a link: what it leads to may lie elsewhere. Raises OSError.
+    """
+    raw = read_plain(note)
     try:
-        if fresh:  # no more open than its note, from the first byte on
-            mode = stat.S_IMODE(note.stat().st_mode)
-            os.close(os.open(archive, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
-        write_bytes_atomically(archive, compaction.archive)
-    except OSError:
-        if fresh:
-            archive.unlink(missing_ok=True)
-        raise
-    write_bytes_atomically(note, compaction.rest)
+        return raw, read_plain(archive_of(note))
+    except FileNotFoundError:
+        return raw, b""
 
 
-def remove_leftovers(note: Path) -> None:
-    """Remove the unfinished files of earlier runs that were killed, beside note and archive."""
-    note = note.resolve()
-    for file in (note, archive_of(note).resolve()):
+def apply_compaction(note: Path, raw: bytes, before: bytes, compaction: Compaction) -> None:
+    """Add to the archive what moves, then replace the note.
+
+    `raw`, `before`: what note and archive held when it was planned. Raises VaultError when one of them
+    does not any more, or another run is at work: the note stays as it is then. Raises OSError.
+    """
+    archive, mode = archive_of(note), stat.S_IMODE(note.lstat().st_mode)
+    addition = compaction.archive[len(before) :]
+    taken = None
+    try:
+        with _opened_archive(archive, mode) as (handle, fresh):
+            try:
+                if all_bytes(handle) != before:
+                    raise saved_meanwhile(archive)
+                if read_plain(note) != raw:
+                    raise saved_meanwhile(note)
+                _write_both(note, raw, handle, addition, compaction)
+            except (OSError, VaultError):
+                if fresh and _stands_in(note, addition):  # and no other run may change that now
+                    taken = taken_away(archive)
+                raise
+    finally:
+        if taken:
+            remove_taken(taken, archive, addition.startswith)
+
+
+def remove_leftovers(note: Path) -> list[str]:
+    """Remove what killed runs left beside note and archive; names of files a person must look at.
+
+    A run that was killed while note and new note swapped names leaves one of them under a hidden name.
+    It is removed if note and archive hold all of it.
+    """
+    for file in (note, archive_of(note)):
         remove_unfinished(file)
+    kept = []
+    own = tuple(f".{file.name}." for file in (note, archive_of(note)))
+    youngest = time.time() - UNFINISHED_SECONDS
+    for left in sorted(note.parent.iterdir()):
+        swapped = left.name.startswith(own) and left.name.endswith(SWAPPED)
+        if swapped and left.lstat().st_mtime < youngest:
+            if _is_held(left, note):
+                left.unlink()
+            else:
+                kept.append(left.name)
+    return kept
+
+
+def restored(rest: bytes, archive: bytes, archive_name: str) -> bytes:
+    """The note before it was compacted: every pointer line replaced by the part it points to."""
+    parts = parts_of(archive)
+    return _pointer(archive_name).sub(lambda found: parts.get(int(found[1]), found[0]), rest)
+
+
+def _is_held(left: Path, note: Path) -> bool:
+    """Whether note and archive hold all that stands in a file."""
+    try:
+        held, (raw, archive) = read_plain(left), read_both(note)
+    except (OSError, VaultError):
+        return False
+    name = archive_of(note).name
+    whole = restored(raw, archive, name)
+    return held in (raw, whole) or restored(held, archive, name) == whole
+
+
+def _write_both(
+    note: Path, raw: bytes, archive: int, addition: bytes, compaction: Compaction
+) -> None:
+    """Add to the opened archive, then replace the note. Raises VaultError, OSError."""
+    new = written_beside(note, compaction.rest, stat.S_IMODE(note.lstat().st_mode))
+    try:
+        _append(archive, addition)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
+    swap_in(new, note, raw, compaction.rest, lambda: _holds(archive_of(note), archive, addition))
+
+
+def _stands_in(note: Path, addition: bytes) -> bool:
+    """Whether all that would move still stands in the note."""
+    try:
+        raw = read_plain(note)
+    except (OSError, VaultError):
+        return False
+    return all(part in raw for part in parts_of(addition).values())
+
+
+@contextmanager
+def _opened_archive(archive: Path, mode: int) -> Iterator[tuple[int, bool]]:
+    """The archive, opened and locked, and whether it was made. Raises VaultError, OSError."""
+    flags = os.O_RDWR | os.O_APPEND | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+    flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    if is_link(str(archive)):
+        raise VaultError(f"{archive.name} is a link.", "Make it a file beside the note.")
+    try:
+        handle, fresh = os.open(archive, flags | os.O_CREAT | os.O_EXCL, mode), True
+    except FileExistsError:
+        handle, fresh = os.open(archive, flags), False
+    try:
+        ensure_plain(handle, archive.name)
+        _lock(handle, archive.name)
+        if not _holds(archive, handle, b""):
+            raise saved_meanwhile(archive)
+        yield handle, fresh
+    finally:
+        os.close(handle)
+
+
+def _lock(handle: int, name: str) -> None:
+    """Keep a second run away until the archive is closed. Raises VaultError when another is at work."""
+    try:
+        if sys.platform == "win32":
+            os.lseek(handle, _FAR_BEHIND, os.SEEK_SET)
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        raise VaultError(f"Another run is writing {name}.", "Wait until it is done.") from None
+    except OSError:
+        return  # a file system without locks: a second run finds the note changed
+
+
+def _append(handle: int, addition: bytes) -> None:
+    """Add bytes behind whatever the file holds by now, and sync it. Raises OSError."""
+    left = memoryview(addition)
+    while left:
+        left = left[os.write(handle, left) :]
+    os.fsync(handle)
+
+
+def _holds(file: Path, handle: int, addition: bytes) -> bool:
+    """Whether an opened file still stands at its path, with these bytes in it."""
+    try:
+        there = file.lstat()
+    except OSError:
+        return False
+    return os.path.samestat(there, os.fstat(handle)) and addition in all_bytes(handle)
 
 
 def parts_of(archive: bytes) -> dict[int, bytes]:
@@ -119,9 +267,14 @@ def parts_of(archive: bytes) -> dict[int, bytes]:
 
 def _pointed_to(raw: bytes, archive_name: str) -> list[int]:
     """Numbers on the pointer lines that a note already has: no new part may take one."""
+    return [int(number) for number in _pointer(archive_name).findall(raw)]
+
+
+def _pointer(archive_name: str) -> re.Pattern[bytes]:
     name = re.escape(archive_name.encode("utf-8", "surrogateescape"))
-    pointer = rb"_Older status: \[%b\]\(<%b>\), part (\d{1,9})_(?:\r\n|\n|\r)" % (name, name)
-    return [int(number) for number in re.findall(pointer, raw)]
+    return re.compile(
+        rb"_Older status: \[%b\]\(<%b>\), part (\d{1,9})_(?:\r\n|\n|\r)" % (name, name)
+    )
 
 
 def _stretches(text: str, settings: Settings, keep: int) -> list[tuple[int, int, list[str]]]:

@@ -1,10 +1,16 @@
-"""The index of a vault: rows and the engine that keeps them."""
+"""The index of a vault: two protocols, what is asked of them, and the engine that is opened by default."""
 
+from workingset_mcp.index.engine import Engine, Stemmer, View
 from workingset_mcp.index.known import KnownFiles
-from workingset_mcp.index.sqlite.engine import Index
-from workingset_mcp.index.sqlite.location import index_folder
-from workingset_mcp.index.sqlite.snapshot import Snapshot
-from workingset_mcp.index.sqlite.stemmer import Stemmer
-from workingset_mcp.index.sqlite.within import Within
+from workingset_mcp.index.query import Scope
+from workingset_mcp.index.sqlite.engine import SqliteEngine
+from workingset_mcp.index.sqlite.location import index_folder, is_index
+from workingset_mcp.index.sqlite.stemmer import SqliteStemmer
 
-__all__ = ["Index", "KnownFiles", "Snapshot", "Stemmer", "Within", "index_folder"]
+__all__ = [
+    "Engine", "KnownFiles", "Scope", "Stemmer", "View", "index_folder", "is_index", "open_engine",
+    "open_stemmer",
+]  # fmt: skip
+
+open_engine = SqliteEngine  # of a folder; None: in memory
+open_stemmer = SqliteStemmer

@@ -9,8 +9,8 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
+from workingset_mcp.index.engine import View
 from workingset_mcp.index.rows import Known
-from workingset_mcp.index.sqlite.snapshot import Snapshot
 
 
 class KnownFiles:
@@ -28,11 +28,11 @@ class KnownFiles:
         self._whole_before = False
         self._news: set[str] = set()
 
-    def of(self, branch: str | None, view: Snapshot) -> dict[str, Known]:
+    def of(self, branch: str | None, view: View) -> dict[str, Known]:
         """What the index knew of a branch, or of everything, in a view of it. Raises IndexDamaged."""
         return self._of(branch, view)
 
-    def about(self, paths: Iterable[str], view: Snapshot) -> dict[str, Known]:
+    def about(self, paths: Iterable[str], view: View) -> dict[str, Known]:
         """What the index knew, in a view of it, of those of these paths that it has."""
         by_branch: dict[str, list[str]] = {}
         for path in paths:
@@ -85,7 +85,7 @@ class KnownFiles:
             self._version = (self._version[0], generation)
 
     def _of(
-        self, branch: str | None, view: Snapshot, paths: Iterable[str] | None = None
+        self, branch: str | None, view: View, paths: Iterable[str] | None = None
     ) -> dict[str, Known]:
         version = view.version()
         with self._lock:

@@ -17,10 +17,11 @@ from workingset_mcp.notes.note import DatedStretch, Note, Remark
 from workingset_mcp.notes.statuses import StatusBlock, date_of_heading
 from workingset_mcp.vault.folder import Fingerprint
 
-CJK_RUN = re.compile(
-    r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\uff66-\uff9f"
-    r"\U00020000-\U0003ffff]+"
+CJK = (  # the characters of Han, Kana and Hangul, as they stand between the brackets of a pattern
+    r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\uff66-\uff9f"
+    r"\U00020000-\U0003ffff"
 )
+CJK_RUN = re.compile(f"[{CJK}]+")
 ITEM_KINDS = ("task", *LABEL_KINDS, *STANDING_KINDS)
 ITEM_FORMS = ("", "label", "bullet", "heading")
 _PATH_MARKS = re.compile(r"[/_.\-]+")
@@ -93,6 +94,20 @@ class SectionRow(NamedTuple):
     skip: int
     text: str
     opens: bool
+
+
+class ListedRow(NamedTuple):
+    """One thing of a list: an item, a status block or a note, with the line that shows it."""
+
+    branch: str
+    path: str
+    line: int  # 0: the note itself
+    date: str  # its own, else that of its note
+    kind: str
+    text: str
+    mark: str = ""  # a task's box
+    owners: str = ""  # one a line
+    due: str = ""
 
 
 class Hit(NamedTuple):

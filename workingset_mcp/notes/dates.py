@@ -351,6 +351,11 @@ def date_words(value: str) -> str:
     return f"d{year}{month} {name} {year}" if month else f"d{year}"
 
 
+def first_day(value: str) -> str:
+    """The first day that an ISO date of any precision can mean."""
+    return f"{value}-01-01"[:10]
+
+
 def last_day(value: str) -> str:
     """The last day that an ISO date of any precision can mean."""
     if len(value) == 4:
@@ -365,8 +370,7 @@ def day_of(value: str, today: datetime.date) -> str:
     if len(value) == 10 or not value:
         return value
     last = last_day(value)
-    first = f"{value}-01-01" if len(value) == 4 else f"{value}-01"
-    return max(first, min(last, today.isoformat()))
+    return max(first_day(value), min(last, today.isoformat()))
 
 
 def days_before(day: str, days: int) -> str:

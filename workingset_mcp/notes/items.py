@@ -57,22 +57,27 @@ def items_of(
 def _tasks(outline: Outline) -> Iterator[Item]:
     if not _TASK_BOX.search(outline.flat):
         return
+    inside: bytes = b""
     for line, matched in outline.lines_like(_TASK):
-        kind = outline.kinds[line - 1]
-        if kind != LineKind.TEXT or not (line in outline.item_depth or _inside_list(outline, line)):
+        if outline.kinds[line - 1] != LineKind.TEXT:
             continue
+        if line not in outline.item_depth:
+            inside = inside or _inside_lists(outline)
+            if not inside[line - 1]:
+                continue
         text = without_comment(matched[2])
         if text:
             yield Item(line, "task", text, state=matched[1])
 
 
-def _inside_list(outline: Outline, line: int) -> bool:
-    """Whether an indented line continues a list item (CommonMark reads a deep tab as text)."""
-    while line >= 1 and outline.lines[line - 1].strip():
-        if line in outline.item_depth:
-            return True
-        line -= 1
-    return False
+def _inside_lists(outline: Outline) -> bytes:
+    """Which lines continue a list item (CommonMark reads a deep tab as text): a byte for each."""
+    inside = False
+    found = bytearray()
+    for line, text in enumerate(outline.lines, start=1):
+        inside = bool(text.strip()) and (inside or line in outline.item_depth)
+        found.append(inside)
+    return bytes(found)
 
 
 def _labelled(outline: Outline, patterns: Patterns) -> Iterator[Item]:

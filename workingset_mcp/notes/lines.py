@@ -22,7 +22,7 @@ _LINE_MARK = re.compile(rf"[ \t>]*(?:{LIST_MARK}[ \t]+)?(?:{TASK_BOX})?")
 _LINE_MARKS = re.compile(
     rf"\n(?:[ \t>]+(?:{LIST_MARK}[ \t]+)?(?:{TASK_BOX})?|{LIST_MARK}[ \t]+(?:{TASK_BOX})?|{TASK_BOX})"
 )
-_LINK_TARGET = re.compile(r"\]\([^)\n]*\)")
+_LINK_TARGET_END = re.compile(r"[)\n]")
 _COMMENT = re.compile(r"<!--.*?(?:-->|$)|%%.*?(?:%%|$)")
 _ASCII_BLANKS = "*_`\t\v\f\x1c\x1d\x1e\x1f"  # with the signs of emphasis
 _WIDER_BLANKS = (
@@ -85,7 +85,20 @@ def _with_plain_blanks(text: str) -> str:
 
 def without_link_targets(text: str) -> str:
     """Text whose links keep their words and lose their addresses."""
-    return _LINK_TARGET.sub("]", text) if "](" in text else text
+    if "](" not in text:
+        return text
+    parts: list[str] = []
+    done = at = 0
+    while (at := text.find("](", at)) >= 0:
+        end = _LINK_TARGET_END.search(text, at + 2)
+        if not end:
+            break
+        if end[0] == ")":
+            parts.append(text[done : at + 1])
+            done = at = end.end()
+        else:
+            at = end.end()  # no address goes over a line end
+    return "".join([*parts, text[done:]])
 
 
 def without_comment(text: str) -> str:

@@ -8,7 +8,8 @@ comments, tab-indented lists) is added here. Not here: what the lines say (`item
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from functools import cache
+from itertools import accumulate, chain
 from typing import Any
 
 import pyromark
@@ -48,8 +49,10 @@ def outline_of(text: str) -> Outline:
     outline = Outline(lines, flat, starts, bytearray(len(lines)))
     if not lines:
         return outline
-    outline.front_matter_lines = _front_matter_lines(lines)
-    _read_blocks(outline)
+    skip = outline.front_matter_lines = _front_matter_lines(lines)
+    outline.kinds[:skip] = bytes([LineKind.FRONT_MATTER]) * skip
+    if skip < len(lines):
+        _read_blocks(outline)
     _mark_comments(outline)
     _mark_bold_lines(outline)
     outline.mark_lines = [mark.line for mark in outline.marks]
@@ -72,12 +75,11 @@ def _front_matter_lines(lines: Sequence[str]) -> int:
 def _read_blocks(outline: Outline) -> None:
     """One pass over pyromark's events: kinds of lines, headings, list items."""
     skip, flat = outline.front_matter_lines, outline.flat
-    outline.kinds[:skip] = bytes([LineKind.FRONT_MATTER]) * skip
-    if skip == len(outline.lines):
-        return
     data, starts = _in_bytes(outline)
     body, base = flat[outline.starts[skip] :], starts[skip]
     item_depth, lists, nesting = outline.item_depth, 0, 0
+    code_spans: list[tuple[int, int]] = []  # in bytes, as all spans of events
+    html_spans: list[tuple[int, int]] = []
     events: Iterator[tuple[Any, Any]] = pyromark.events_with_range(body, options=_OPTIONS)
     for event, span in events:  # some are a name, most a dict of one
         if "Text" in event:
@@ -101,8 +103,10 @@ def _read_blocks(outline: Outline) -> None:
                 first = bisect_right(starts, begin)
                 last = bisect_right(starts, max(begin, end - 1), first - 1)
                 _mark_block(outline, name, tag, first, last, nesting)
-        else:
-            _note_span(outline, event, data, starts, base + span["start"], base + span["end"])
+        elif type(event) is dict:  # else a break or a rule
+            _note_span(event, (base + span["start"], base + span["end"]), code_spans, html_spans)
+    outline.code_spans = _in_characters(data, flat, code_spans)
+    outline.html_spans = _in_characters(data, flat, html_spans)
 
 
 def _in_bytes(outline: Outline) -> tuple[bytes, list[int]]:
@@ -121,22 +125,27 @@ def _first_mark(data: bytes, at: int) -> int:
 
 
 def _note_span(
-    outline: Outline, event: Any, data: bytes, starts: list[int], first: int, last: int
-) -> None:
-    """Remember code inside a line, and HTML comments, as offsets of `flat`."""
-    if type(event) is str:  # a break, a rule
-        return
-    html = event.get("InlineHtml")
-    if html and not html.lstrip().startswith("<!--"):
-        return
-    if not html and "Html" not in event and "Code" not in event:
-        return
-    line = bisect_right(starts, first)
-    lead = data[starts[line - 1] : first].decode("utf-8", "replace")
-    begin = outline.starts[line - 1] + len(lead)
-    length = len(data[first:last].decode("utf-8", "replace"))
-    target = outline.code_spans if "Code" in event else outline.html_spans
-    target.append((begin, begin + length))
+    event: dict[str, str], span: tuple[int, int], code: list[tuple[int, int]],
+    html: list[tuple[int, int]],
+) -> None:  # fmt: skip
+    """Remember code inside a line, HTML blocks, and comments inside a line."""
+    if "Code" in event:
+        code.append(span)
+    elif "Html" in event or event.get("InlineHtml", "").lstrip().startswith("<!--"):
+        html.append(span)
+
+
+def _in_characters(data: bytes, flat: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Spans of bytes, in order, as offsets of `flat`: what lies between two is decoded once."""
+    if len(data) == len(flat):
+        return spans
+    found: list[int] = []
+    behind_last = characters = 0
+    for place in chain.from_iterable(spans):
+        characters += len(data[behind_last:place].decode("utf-8", "replace"))
+        found.append(characters)
+        behind_last = place
+    return list(zip(found[::2], found[1::2], strict=True))
 
 
 def _mark_block(outline: Outline, name: str, tag: Any, first: int, last: int, nesting: int) -> None:
@@ -189,8 +198,10 @@ def _mark_comments(outline: Outline) -> None:
     comments = [(a, b) for a, b in html if flat.startswith("<!--", a + _blanks(flat, a))]
     comments += _comments_across_blocks(outline, html)
     comments += _percent_comments(outline) if "%%" in flat else []
-    for begin, end in comments:
-        _mark_comment(outline, begin, end)
+    for first, last in _joined(sorted(_whole_lines(outline, comments))):
+        outline.kinds[first - 1 : last - 1] = bytes([LineKind.COMMENT]) * (last - first)
+        for line in range(first, last):
+            outline.item_depth.pop(line, None)
     if any(outline.kinds[h.line - 1] == LineKind.COMMENT for h in outline.headings):
         outline.headings = [
             h for h in outline.headings if outline.kinds[h.line - 1] != LineKind.COMMENT
@@ -215,14 +226,18 @@ def _blanks(flat: str, at: int) -> int:
 def _comments_across_blocks(outline: Outline, html: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Comments that begin behind text and hold a list: CommonMark sees text, their writer did not."""
     found: list[tuple[int, int]] = []
-    flat, at = outline.flat, 0
+    flat, at, end = outline.flat, 0, -1
+    block_end = flat.find("\n\n")
     while (at := flat.find("<!--", at)) >= 0:
-        end = flat.find("-->", at)
+        if end < at:
+            end = flat.find("-->", at)
         if end < 0:
             return found
-        block_end = flat.find("\n\n", at, end)
+        if 0 <= block_end < at:
+            block_end = flat.find("\n\n", at)
         inside = _inside(html, at) or _inside(outline.code_spans, at)
-        if block_end < 0 and not inside and outline.kind(outline.line_at(at)) == LineKind.TEXT:
+        crosses = 0 <= block_end < end - 1
+        if not crosses and not inside and outline.kind(outline.line_at(at)) == LineKind.TEXT:
             found.append((at, end + 3))
         at += 4
     return found
@@ -251,18 +266,21 @@ def _percent_comments(outline: Outline) -> list[tuple[int, int]]:
     return found
 
 
-def _mark_comment(outline: Outline, begin: int, end: int) -> None:
-    first, last = outline.line_at(begin), outline.line_at(max(begin, end - 1))
-    flat = outline.flat
-    if flat[outline.starts[first - 1] : begin].strip(" \t>"):
-        first += 1
-    line_end = flat.find("\n", end)
-    if flat[end : line_end if line_end >= 0 else None].strip() and not flat[:end].endswith("\n"):
-        last -= 1
-    if last >= first:
-        outline.kinds[first - 1 : last] = bytes([LineKind.COMMENT]) * (last - first + 1)
-        for line in range(first, last + 1):
-            outline.item_depth.pop(line, None)
+def _whole_lines(outline: Outline, comments: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """The lines that each comment fills: the first, and the one behind the last."""
+
+    @cache
+    def text_of(line: int) -> tuple[int, int]:
+        """Where the text of a line begins, behind marks of quotes, and ends."""
+        text, start = outline.lines[line - 1], outline.starts[line - 1]
+        return start + len(text) - len(text.lstrip(" \t>")), start + len(text.rstrip())
+
+    for begin, end in comments:
+        first, last = outline.line_at(begin), outline.line_at(max(begin, end - 1))
+        first += begin > text_of(first)[0]
+        last -= end < text_of(last)[1] and outline.flat[end - 1] != "\n"
+        if last >= first:
+            yield first, last + 1
 
 
 def _mark_bold_lines(outline: Outline) -> None:

@@ -26,9 +26,9 @@ from workingset_mcp.notes.outline import Heading, LineKind, Outline
 from workingset_mcp.notes.sections import Section, sections_of
 from workingset_mcp.notes.statuses import DatedHeadings, StatusBlock, statuses_of
 from workingset_mcp.notes.words import TEMPLATE
+from workingset_mcp.notes.written_brief import BRIEF_KIND, unsigned
 from workingset_mcp.settings import Settings
 
-BRIEF_KIND = "workingset-brief"
 OVERRIDE_NAME = "override.md"
 _CONFLICT_MARK = re.compile(r"^(?:<{7} |>{7} |={7}$)", re.MULTILINE)
 _MULTIBYTE = re.compile(  # a whole character of several bytes, as UTF-8 allows it
@@ -55,6 +55,13 @@ class Remark(NamedTuple):
     line: int
     text: str
     kind: str = RemarkKind.UNREAD
+
+
+_NOT_OUR_BRIEF = Remark(
+    1,
+    f"left out: its front matter says kind: {BRIEF_KIND}, but it is not as `brief --write` wrote it;"
+    " without that line it is a note",
+)
 
 
 class DatedStretch(NamedTuple):
@@ -97,7 +104,8 @@ def parse_note(path: str, raw: bytes, settings: Settings) -> Note:
     date, source = _date_of(path, front, outline, settings)
     kind = _kind_of(path, front)
     if kind == "brief":
-        return _empty_note(path, front.title or _stem(path), len(outline.lines), kind)
+        doubts = () if unsigned(text) else (_NOT_OUR_BRIEF,)
+        return _empty_note(path, front.title or _stem(path), len(outline.lines), kind, doubts)
     year = year_of_path(path)
     statuses = tuple(statuses_of(outline, settings, year=year))
     dated = DatedHeadings(outline, settings, year=year)
@@ -123,10 +131,7 @@ def parse_note(path: str, raw: bytes, settings: Settings) -> Note:
 
 def unreadable_note(path: str, reason: str) -> Note:
     """What is known of a note whose file cannot be read."""
-    note = _empty_note(path, _stem(path), 0, "note")
-    return Note(
-        **{**{f: getattr(note, f) for f in Note.__slots__}, "remarks": (Remark(0, reason),)}
-    )
+    return _empty_note(path, _stem(path), 0, "note", (Remark(0, reason),))
 
 
 def decode(raw: bytes) -> tuple[str, list[Remark]]:
@@ -174,8 +179,10 @@ def _without_nul(text: str, remarks: list[Remark]) -> tuple[str, list[Remark]]:
     return text, remarks
 
 
-def _empty_note(path: str, title: str, line_count: int, kind: str) -> Note:
-    return Note(path, title, "", "", line_count, kind, False, (), (), (), (), (), (), (), b"")
+def _empty_note(
+    path: str, title: str, line_count: int, kind: str, remarks: tuple[Remark, ...]
+) -> Note:
+    return Note(path, title, "", "", line_count, kind, False, (), (), (), (), (), (), remarks, b"")
 
 
 def _kind_of(path: str, front: FrontMatter) -> str:

@@ -25,6 +25,7 @@ from workingset_mcp.server.connections import (
     raise_descriptor_limit,
 )
 from workingset_mcp.server.server import build_server
+from workingset_mcp.vault.files import read_regular
 from workingset_mcp.workspace.facade import Workspace
 
 GRACE_SECONDS = 2  # for answers under way; a listening client would wait for ever
@@ -32,6 +33,7 @@ KEEP_ALIVE_SECONDS = 75  # an agent thinks longer than uvicorn's five between tw
 MOST_BODY_BYTES = 1_000_000
 IDLE_SESSION_SECONDS = 600  # a client that comes back later gets a 404 and opens a new session
 MOST_SESSIONS = 5_000  # 37 KB each
+_MOST_TOKEN_BYTES = 65_536
 _EVERY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104  # compared, not bound
 Scope = MutableMapping[str, Any]
 App = Callable[
@@ -114,9 +116,13 @@ def read_token(file: Path | None, from_environment: str | None) -> str | None:
     if file is None:
         return from_environment or None
     try:
-        token = file.read_text(encoding="utf-8").strip()
+        token = read_regular(file, _MOST_TOKEN_BYTES).decode("utf-8").strip()
     except OSError as error:
         raise SettingsError(f"The token file cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise SettingsError(
+            "The token file is not UTF-8.", "Write a long random text into it."
+        ) from None
     if not token:
         raise SettingsError("The token file is empty.", "Write a long random text into it.")
     return token

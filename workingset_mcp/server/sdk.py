@@ -117,6 +117,32 @@ def give_signature(function: Callable[..., Any], parameters: Sequence[Parameter]
 # -- what a refusal says ---------------------------------------------------------------------------
 
 
+def take_texts_as_given(tool: "Tool") -> None:
+    """Keep the text arguments of a tool as the client gave them.
+
+    Why: the SDK parses JSON in every text argument that has a default, so `branch="null"` meant every
+    branch. A text stays a text; for a list, JSON of a list is parsed, and any other text is one word.
+    Watch: python-sdk, `FuncMetadata.pre_parse_json`.
+    """
+    from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
+
+    types = {name: about["type"] for name, about in tool.parameters["properties"].items()}
+
+    class AsGiven(FuncMetadata):
+        """Arguments, with JSON parsed only where the type of an argument is no text."""
+
+        def pre_parse_json(self, data: dict[str, Any]) -> dict[str, Any]:
+            read = super().pre_parse_json(data)
+            for name, given in data.items():
+                if isinstance(given, str) and types.get(name) == "string":
+                    read[name] = given
+                elif isinstance(given, str) and types.get(name) == "array":
+                    read[name] = read[name] if isinstance(read[name], list) else [given]
+            return read
+
+    tool.fn_metadata = AsGiven(arg_model=tool.fn_metadata.arg_model)
+
+
 def refuse_calls_plainly(server: "MCPServer[Any]", tools: Iterable["Tool"]) -> None:
     """Let the refusal of a tool call be one sentence that says what was wrong.
 

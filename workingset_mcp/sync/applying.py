@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from workingset_mcp.caller import stop_if_gone
-from workingset_mcp.index import Index, KnownFiles
+from workingset_mcp.index import Engine, KnownFiles
 from workingset_mcp.index.rows import Known, Parsed
 from workingset_mcp.notes.note import parse_note, text_digest, unreadable_note
 from workingset_mcp.sync.changes import Changes, Doubts, plan_changes
@@ -63,7 +63,7 @@ class Applier:
     """Reads files and writes what they say, in any number of threads: no file in two at once."""
 
     def __init__(
-        self, vault: Vault, index: Index, stopping: threading.Event,
+        self, vault: Vault, index: Engine, stopping: threading.Event,
         written: Callable[[Collection[str]], None],
     ) -> None:  # fmt: skip
         self.claims = Claims()

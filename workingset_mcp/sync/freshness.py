@@ -27,7 +27,7 @@ from functools import partial
 
 from workingset_mcp.caller import stop_if_gone
 from workingset_mcp.errors import IndexUnavailable, WorkingsetError
-from workingset_mcp.index import Index, Snapshot
+from workingset_mcp.index import Engine, View
 from workingset_mcp.index.rows import Known
 from workingset_mcp.sync.applying import STEP_SECONDS, Applier, Pass, Progress, TakenOver
 from workingset_mcp.sync.changes import plan_changes
@@ -61,7 +61,7 @@ class Freshness:
     writes. With one, that is remembered (`state`) and tried again.
     """
 
-    def __init__(self, vault: Vault, index: Index) -> None:
+    def __init__(self, vault: Vault, index: Engine) -> None:
         self.vault = vault
         self.index = index
         self.built = threading.Event()
@@ -109,7 +109,7 @@ class Freshness:
                 return False
 
     def known_in(
-        self, view: Snapshot, branch: str | None = None, paths: Sequence[str] | None = None
+        self, view: View, branch: str | None = None, paths: Sequence[str] | None = None
     ) -> dict[str, Known]:
         """What a view of the index knows of the vault's files, a branch's, or of these paths."""
         return (

@@ -3,6 +3,7 @@
 Not here: which files are notes (`ignoring`).
 """
 
+import errno
 import os
 import stat
 import tempfile
@@ -13,8 +14,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 _CLOCK_STEP_NS = 50_000_000  # file systems stamp in steps of up to some 10 ms
-_UNFINISHED = ".workingset-part"  # ends the names of files that are being written
-_UNFINISHED_SECONDS = 60  # by then a writer is done, or was killed
+UNFINISHED = ".workingset-part"  # ends the names of files that are being written
+UNFINISHED_SECONDS = 60  # by then a writer is done, or was killed
+MOST_FILE_BYTES = 64_000_000
 _FURTHER_BYTES = (
     65_536  # read beyond the known size: the end of the file, or what was added meanwhile
 )
@@ -97,10 +99,19 @@ def read_without_links(root: Path, path: str, most: int) -> tuple[bytes, Fingerp
     try:
         about = os.fstat(handle)
         if not stat.S_ISREG(about.st_mode):
-            raise IsADirectoryError(path)
+            raise IsADirectoryError(errno.EISDIR, "not a regular file", path)
         return read_up_to(most, handle, about.st_size), fingerprint_of(os.fstat(handle))
     finally:
         os.close(handle)
+
+
+def read_regular(file: Path, most: int = MOST_FILE_BYTES) -> bytes:
+    """The bytes of a file that a person named, links followed. Raises OSError.
+
+    A pipe or a device is refused: reading one may wait for ever.
+    """
+    real = file.resolve(strict=True)
+    return read_without_links(real.parent, real.name, most)[0]
 
 
 def read_up_to(most: int, handle: int, size: int) -> bytes:
@@ -129,22 +140,20 @@ def other_spelling(root: Path, path: str) -> str | None:
     return "/".join(spelled)
 
 
-def write_atomically(file: Path, text: str) -> None:
-    """Write a text so that a reader sees the old file or the new one, never a part of it."""
-    write_bytes_atomically(file, text.encode("utf-8"))
+def write_atomically(file: Path, text: str, *, new_mode: int = 0o644) -> None:
+    """Write a text so that a reader sees the old file or the new one, never a part.
 
-
-def write_bytes_atomically(file: Path, content: bytes) -> None:
-    """Write bytes to a temporary file beside the target, sync it, rename it over the target."""
+    A file that is there keeps its mode.
+    """
     handle, temporary = tempfile.mkstemp(
-        prefix=f".{file.name}.", suffix=_UNFINISHED, dir=file.parent
+        prefix=f".{file.name}.", suffix=UNFINISHED, dir=file.parent
     )
     try:
         with os.fdopen(handle, "wb") as opened:
-            opened.write(content)
+            opened.write(text.encode("utf-8"))
             opened.flush()
             os.fsync(opened.fileno())
-        mode = stat.S_IMODE(file.stat().st_mode) if file.exists() else 0o644
+        mode = stat.S_IMODE(file.stat().st_mode) if file.exists() else new_mode
         Path(temporary).chmod(mode)
         Path(temporary).replace(file)
     except BaseException:
@@ -155,7 +164,7 @@ def write_bytes_atomically(file: Path, content: bytes) -> None:
 def remove_unfinished(file: Path) -> None:
     """Remove what killed writers of a file left beside it over a minute ago."""
     for left in file.parent.iterdir():
-        if left.name.startswith(f".{file.name}.") and left.name.endswith(_UNFINISHED):
+        if left.name.startswith(f".{file.name}.") and left.name.endswith(UNFINISHED):
             with suppress(OSError):  # another run was faster, or it is not ours to remove
-                if left.lstat().st_mtime < time.time() - _UNFINISHED_SECONDS:
+                if left.lstat().st_mtime < time.time() - UNFINISHED_SECONDS:
                     left.unlink()

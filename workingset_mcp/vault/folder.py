@@ -204,21 +204,26 @@ class Vault:
             found.left_out.append(LeftOut(prefix or ".", WhyLeftOut.UNREADABLE_FOLDER))
             return []
         try:
-            rules = self._rules_in(prefix, rules, listed, sieve)
+            rules = self._rules_in(prefix, rules, listed, sieve, found)
             return _take_entries(listed, folder, prefix, rules, found)
         finally:
             if handle is not None:
                 os.close(handle)
 
     def _rules_in(
-        self, prefix: str, rules: IgnoreRules, listed: "list[os.DirEntry[str]]", sieve: Sieve
-    ) -> IgnoreRules:
+        self, prefix: str, rules: IgnoreRules, listed: "list[os.DirEntry[str]]", sieve: Sieve,
+        found: Walk,
+    ) -> IgnoreRules:  # fmt: skip
         """The rules inside a folder that was listed: most have no ignore file to look for."""
         if not any(entry.name == IGNORE_FILE for entry in listed):
             with self._rules_lock:
                 self._rules.pop(prefix, None)
             return rules
-        return sieve.rules_with(rules, self._rule_of(prefix))
+        own = self._rule_of(prefix)
+        if own and own.cut:
+            place = f"{prefix}/{IGNORE_FILE}" if prefix else IGNORE_FILE
+            found.left_out.append(LeftOut(printable(place), own.cut))
+        return sieve.rules_with(rules, own)
 
     def _rule_of(self, folder: str) -> IgnoreRule | None:
         """The rule of a folder's ignore file, read again when the file differs."""
@@ -234,7 +239,7 @@ class Vault:
         if known and known[0] == seen and known[1] >= seen.unseen_until():
             return known[2]
         read_ns = time.time_ns()
-        rule = rule_of_file(self.root / path, folder)
+        rule = rule_of_file(self.root, folder)
         if rule:
             with self._rules_lock:
                 self._rules[folder] = (seen, read_ns, rule)

@@ -17,10 +17,13 @@ from pathlib import Path
 from workingset_mcp.caller import stop_if_gone
 from workingset_mcp.errors import NoteNotFound
 from workingset_mcp.notes.note import decode
+from workingset_mcp.vault.files import read_without_links
 
 _SECONDS = 20
 _ASK_EVERY = 0.2  # seconds: whether the caller still waits
-_AT_ONCE = 200  # blobs that one process reads
+_AT_ONCE = 200  # blobs that one process reads, of so many bytes together unless one alone is larger
+_BYTES_AT_ONCE = 16_000_000
+_MOST_NAME_BYTES = 16_384  # of a file that names a folder
 _AHEAD_CHARACTERS = 400_000  # more than a page holds
 _OFF = (
     "core.fsmonitor=false", "core.hooksPath=/dev/null", "core.pager=cat", "core.sshCommand=false",
@@ -74,6 +77,8 @@ def files_at(root: Path, day: str) -> Commit:
     inside, _, prefix_line = place.decode("utf-8", "surrogateescape").partition("\n")
     if inside != "true":
         return Commit(reason="the vault is not in a git work tree")
+    if not _is_owned(root):
+        return Commit(reason="the git repository does not belong to this folder")
     until = f"--before={day}T23:59:59"
     found = _said(root, "rev-list", "-1", "--first-parent", "--format=%cs", until, "HEAD").split()
     if len(found) != 3:  # commit, its name, its day
@@ -89,19 +94,98 @@ def files_at(root: Path, day: str) -> Commit:
     return Commit(found[1], found[2], tuple(_blobs(listing, prefix)))
 
 
-class Blobs:
-    """Texts of a commit's files, read some at a time: neither all at once nor a process for each."""
+def _is_owned(root: Path) -> bool:
+    """Whether the repository that git finds belongs to this folder or one above it.
 
-    def __init__(self, root: Path, commit: str) -> None:
-        self._root, self._commit = root, commit
+    A vault may come from anybody: its `.git` may lead to a private repository of whoever opens it.
+    So `.git` is a real folder, or what it names names this folder in turn, as a linked worktree and
+    a submodule do. Objects of other places are not read.
+    """
+    asked = ("--show-toplevel", "--absolute-git-dir", "--git-common-dir")
+    said = (_run(root, "rev-parse", *asked) or b"").decode("utf-8", "surrogateescape").split("\n")
+    if len(said) != len(asked) + 1:
+        return False
+    top, own, common = (Path(os.path.realpath(root / line)) for line in said[:-1])
+    if not root.is_relative_to(top) or _borrows(common / "objects"):
+        return False
+    if common == own:
+        return own == top / ".git" or _named(own, _own_setting(own, "core.worktree")) == top
+    return own.parent == common / "worktrees" and _named(own, _text(own, "gitdir")) == top / ".git"
+
+
+def _named(folder: Path, named: str) -> Path | None:
+    """The place that a file of a git folder names, from that folder on."""
+    return Path(os.path.realpath(folder / named)) if named else None
+
+
+def _text(folder: Path, name: str) -> str:
+    try:
+        return read_without_links(folder, name, _MOST_NAME_BYTES)[0].decode().strip()
+    except (OSError, ValueError):
+        return ""
+
+
+def _own_setting(folder: Path, name: str) -> str:
+    file = str(folder / "config")
+    output = _run(folder, "config", "--file", file, "--no-includes", "--get", name) or b""
+    return output.decode("utf-8", "surrogateescape").removesuffix("\n")
+
+
+def _borrows(objects: Path) -> bool:
+    """Whether objects of a repository lie elsewhere: named as alternates, or behind links."""
+    if objects.is_symlink() or os.path.lexists(objects / "info" / "alternates"):
+        return True
+    try:
+        held = [*os.scandir(objects), *os.scandir(objects / "pack")]
+    except OSError:
+        return True
+    return any(entry.is_symlink() for entry in held)
+
+
+class Blobs:
+    """Texts of a commit's files, read some at a time: neither all at once nor a process for each.
+
+    `too_large` counts those of over `most_bytes`, which are never read.
+    """
+
+    def __init__(self, root: Path, commit: str, most_bytes: int) -> None:
+        self._root, self._commit, self._most_bytes = root, commit, most_bytes
         self._order: list[tuple[str, int]] = []
         self._places: dict[str, int] = {}
         self._held: dict[str, str] = {}
+        self.too_large = 0
 
     def each(self, blobs: Sequence[str]) -> Iterator[bytes | None]:
-        """The bytes of blobs, in order; None for one that a partial clone does not hold."""
-        for at in range(0, len(blobs), _AT_ONCE):
-            yield from _bytes_of(self._root, self._commit, blobs[at : at + _AT_ONCE])
+        """The bytes of blobs, in order; None for one too large, or that a partial clone does not hold."""
+        sizes = self._sizes(blobs)
+        at = 0
+        while at < len(blobs):
+            end, read = at, 0
+            wanted: list[str] = []
+            while end < len(blobs) and len(wanted) < _AT_ONCE:
+                size = sizes.get(blobs[end])
+                if size is not None and size <= self._most_bytes:
+                    if wanted and read + size > _BYTES_AT_ONCE:
+                        break
+                    wanted.append(blobs[end])
+                    read += size
+                end += 1
+            found = dict(zip(wanted, _bytes_of(self._root, self._commit, wanted), strict=True))
+            for blob in blobs[at:end]:
+                self.too_large += (sizes.get(blob) or 0) > self._most_bytes
+                yield found.get(blob)
+            at = end
+
+    def _sizes(self, blobs: Sequence[str]) -> dict[str, int]:
+        """The bytes of each blob that is there."""
+        wanted = list(dict.fromkeys(blobs))
+        output = _run(self._root, "cat-file", "--batch-check", given=_lines(wanted))
+        if output is None:
+            missing = _missing(self._root, self._commit)
+            wanted = [blob for blob in wanted if blob not in missing]
+            output = _run(self._root, "cat-file", "--batch-check", given=_lines(wanted))
+        heads = [line.split() for line in (output or b"").decode("ascii", "replace").split("\n")]
+        return {head[0]: int(head[2]) for head in heads if len(head) == 3 and head[1] == "blob"}
 
     def expect(self, order: Sequence[tuple[str, int]]) -> None:
         """Blobs, with their characters, in the order in which `text` will be asked for them."""
@@ -139,7 +223,11 @@ def _bytes_of(root: Path, commit: str, blobs: Sequence[str]) -> list[bytes | Non
 
 
 def _batch(root: Path, blobs: Sequence[str]) -> bytes | None:
-    return _run(root, "cat-file", "--batch", given="".join(f"{blob}\n" for blob in blobs).encode())
+    return _run(root, "cat-file", "--batch", given=_lines(blobs)) if blobs else b""
+
+
+def _lines(blobs: Sequence[str]) -> bytes:
+    return "".join(f"{blob}\n" for blob in blobs).encode()
 
 
 def _missing(root: Path, commit: str) -> set[str]:

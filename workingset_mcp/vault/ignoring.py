@@ -9,8 +9,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from workingset_mcp.vault.files import read_without_links
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -18,14 +21,19 @@ if TYPE_CHECKING:
 NOTE_SUFFIXES = (".md", ".markdown", ".mdx")
 IGNORE_FILE = ".gitignore"
 MOST_NOTE_BYTES = 64_000_000
+MOST_IGNORE_BYTES = 1_000_000
+MOST_PATTERNS = 2_000  # each is asked of each path once
+MOST_PATTERN_CHARACTERS = 1_000
 LEFT_OUT_FOLDERS = frozenset({"node_modules", "venv", "__pycache__", "dist", "build"})
 
 CONFLICT_COPY = re.compile(
-    r"\(.*?(?:conflicted copy|conflict(?:ing)? copy|in konflikt stehende kopie|copie en conflit"
-    r"|copia en conflicto).*?\)|\.sync-conflict-\d{8}|_conflict-\d{8}",
+    r"^[^(]*+\((?>.*?(?:conflicted copy|conflict(?:ing)? copy|in konflikt stehende kopie|copie en conflit"
+    r"|copia en conflicto)).*?\)|\.sync-conflict-\d{8}|_conflict-\d{8}",
     re.IGNORECASE,
 )
 EDITOR_TEMPORARY = re.compile(r"^~\$|^#.*#$|~$|\.tmp\.(?:md|markdown|mdx)$", re.IGNORECASE)
+_SEGMENT_ENDS = re.compile(r"((?<![\^!])/(?!\.))")
+_CLASSES = re.compile(r"\\.|\[\^/\]|\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)
 _CONTROL = re.compile("[\x00-\x1f\x7f\x85\u2028\u2029]")
 
 
@@ -42,6 +50,9 @@ class WhyLeftOut(StrEnum):
     INVALID_NAME = "name is not valid text"
     UNREADABLE_FOLDER = "folder cannot be read"
     TOO_LARGE = f"over {MOST_NOTE_BYTES // 1_000_000} MB"
+    MANY_PATTERNS = f"over {MOST_PATTERNS:,} patterns: the rest is not used"
+    LONG_PATTERN = f"a pattern over {MOST_PATTERN_CHARACTERS:,} characters is not used"
+    LARGE_IGNORE_FILE = f"over {MOST_IGNORE_BYTES // 1_000_000} MB: the rest is not used"
 
     @property
     def is_intended(self) -> bool:
@@ -65,6 +76,7 @@ class IgnoreRule:
 
     base: str
     spec: "GitIgnoreSpec"
+    cut: WhyLeftOut | None = None  # why a part of the file is not used
     said: dict[str, bool | None] = field(default_factory=dict)
 
     def says(self, path: str) -> bool | None:
@@ -127,20 +139,85 @@ class Sieve:
 
 def rule_from(lines: Iterable[str], base: str = "") -> IgnoreRule:
     """An ignore rule from lines of patterns."""
+    patterns = [line for line in lines if line.strip() and not line.startswith("#")]
+    short = [line for line in patterns if len(line) <= MOST_PATTERN_CHARACTERS]
+    cut = None
+    if len(short) > MOST_PATTERNS:
+        cut = WhyLeftOut.MANY_PATTERNS
+    elif len(short) < len(patterns):
+        cut = WhyLeftOut.LONG_PATTERN
+    return IgnoreRule(base, _compiled(tuple(short[:MOST_PATTERNS])), cut)
+
+
+@lru_cache(maxsize=64)
+def _compiled(lines: tuple[str, ...]) -> "GitIgnoreSpec":
+    """The patterns compiled, once for equal lines: their cost in a path is linear."""
     from pathspec import GitIgnoreSpec  # 30 ms, for vaults that have ignore rules
+    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
-    return IgnoreRule(base, GitIgnoreSpec.from_lines(lines))
+    class LinearPattern(GitIgnoreSpecPattern):
+        @classmethod
+        def pattern_to_regex(cls, pattern):  # type: ignore[no-untyped-def]  # generic in str and bytes
+            regex, include = super().pattern_to_regex(pattern)
+            return (linear(within_names(regex)) if regex else regex), include
+
+    return GitIgnoreSpec.from_lines(lines, LinearPattern)
 
 
-def rule_of_file(file: Path, folder: str) -> IgnoreRule | None:
+_STARS, _FOLDERS_BEFORE, _FOLDERS_BETWEEN = "[^/]*", "^(?:.+/)?", "(?:/.+)?"
+
+
+def within_names(regex: str) -> str:
+    """A regular expression of pathspec whose classes, as git has them, never stand for a slash."""
+    return _CLASSES.sub(
+        lambda m: m[0] if m[0][0] == "\\" or m[0] == "[^/]" else f"(?!/){m[0]}", regex
+    )
+
+
+def linear(regex: str) -> str:
+    """The regular expression that pathspec makes of a pattern, without its backtracking.
+
+    Between two stars the first place that fits is as good as any other, and so it is for the folders
+    between two `**`: an atomic group keeps it. Only the last star and the last `**` may give way.
+    """
+    first = regex.startswith(_FOLDERS_BEFORE)
+    *parts, last = regex.removeprefix(_FOLDERS_BEFORE).split(_FOLDERS_BETWEEN)
+    made = []
+    for at, part in enumerate(parts):
+        skipped = ("(?:.+?/)??" if first else "^") if at == 0 else "(?:/.+?)??"
+        made.append(f"(?>{skipped}{_with_atomic_stars(part.removeprefix('^'))}(?=/))")
+    if parts:
+        before = "^" if first else ""
+        return f"{before}{''.join(made)}{_FOLDERS_BETWEEN}{_with_atomic_stars(last)}"
+    return f"{_FOLDERS_BEFORE if first else ''}{_with_atomic_stars(last)}"
+
+
+def _with_atomic_stars(regex: str) -> str:
+    return "".join(map(_segment_with_atomic_stars, _SEGMENT_ENDS.split(regex)))
+
+
+def _segment_with_atomic_stars(segment: str) -> str:
+    first, *others = segment.split(_STARS)
+    if len(others) < 2:
+        return segment
+    between = [f"(?>[^/]*?{part})" for part in others[:-1] if part]
+    return f"{first}{''.join(between)}{_STARS}{others[-1]}"
+
+
+def rule_of_file(root: Path, folder: str) -> IgnoreRule | None:
     """The rule of the ignore file in a folder; None when it is no readable file of its own."""
+    path = f"{folder}/{IGNORE_FILE}" if folder else IGNORE_FILE
     try:
-        if file.is_symlink():
-            return None
-        lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
+        raw, _ = read_without_links(root, path, MOST_IGNORE_BYTES + 1)
     except (OSError, ValueError):
         return None
-    return rule_from(lines, f"{folder}/" if folder else "")
+    lines = raw[:MOST_IGNORE_BYTES].decode("utf-8", "replace").splitlines()
+    if len(raw) > MOST_IGNORE_BYTES:
+        lines.pop()  # it is cut
+    rule = rule_from(lines, f"{folder}/" if folder else "")
+    if len(raw) > MOST_IGNORE_BYTES:
+        rule.cut = WhyLeftOut.LARGE_IGNORE_FILE
+    return rule
 
 
 def is_ignored(path: str, rules: IgnoreRules) -> bool:

@@ -16,7 +16,7 @@ from workingset_mcp.answers.answer import (
     put_together,
     shown_warnings,
 )
-from workingset_mcp.index import Snapshot
+from workingset_mcp.index import View
 from workingset_mcp.workspace.indexed import IndexedVault
 
 ROUNDS = 3
@@ -51,7 +51,7 @@ class Allowance:
 def checked_answer(
     vault: IndexedVault,
     scope: str | None,
-    compose: Callable[[Snapshot, int], Answer[Content]],
+    compose: Callable[[View, int], Answer[Content]],
     allowance: Allowance,
     *,
     quoted_only: bool = False,
@@ -69,7 +69,7 @@ def checked_answer(
         with vault.index.snapshot() as snapshot:
 
             def composed(
-                room: int, snapshot: Snapshot = snapshot, state: str = state
+                room: int, snapshot: View = snapshot, state: str = state
             ) -> Answer[Content]:
                 made = compose(snapshot, room - HEAD_TOKENS)
                 return _with_header(vault, made, allowance, room, state)

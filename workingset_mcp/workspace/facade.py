@@ -4,7 +4,7 @@ Composition only. Not here: how an answer is checked (`checked`), the vault and 
 """
 
 from collections.abc import Sequence
-from contextlib import suppress
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from workingset_mcp.answers import listing, search, source
 from workingset_mcp.answers.answer import Answer, Limits, counted
 from workingset_mcp.answers.brief import (
     BranchLine,
+    BranchReader,
     Brief,
     Materials,
     Overview,
@@ -21,18 +22,17 @@ from workingset_mcp.answers.brief import (
     read_materials,
 )
 from workingset_mcp.answers.brief.cache import BriefCache
-from workingset_mcp.answers.brief.view import branch_view, contents_of, overview_lines
+from workingset_mcp.answers.brief.reading import contents_of, overview_lines, read_branch
 from workingset_mcp.answers.budget import LEAST_BRIEF_BUDGET, LEAST_BUDGET, count_tokens
 from workingset_mcp.answers.counting import tokens_of
 from workingset_mcp.answers.search.reply import Found, compose_search
 from workingset_mcp.errors import ArgumentError, NoteNotFound
-from workingset_mcp.index import Snapshot
+from workingset_mcp.index import Scope, View
 from workingset_mcp.notes.dates import find_dates
 from workingset_mcp.notes.markdown import line_ends_kept
 from workingset_mcp.notes.note import OVERRIDE_NAME, decode
 from workingset_mcp.settings import Settings, today
 from workingset_mcp.sync.changes import plan_changes
-from workingset_mcp.vault.files import write_atomically
 from workingset_mcp.workspace.branches import near_names
 from workingset_mcp.workspace.checked import Allowance, checked_answer, fitted_answer
 from workingset_mcp.workspace.healing import healing
@@ -81,7 +81,7 @@ class Workspace(IndexedVault):
                 "generation": snapshot.generation(),
                 "index_place": self.index.place,
                 "watcher": self.freshness.watcher,
-                "remarks": remarks,
+                "remarks": [*self.settings.remarks, *remarks],
                 "left_out": [f"{left.path}: {left.reason}" for left in walked.left_out],
             }
 
@@ -99,7 +99,7 @@ class Workspace(IndexedVault):
         self.freshness.refresh_paths((OVERRIDE_NAME,))  # the root's holds for every branch
         read: dict[tuple[int, int], Materials] = {}  # only fitting runs again
 
-        def compose(snapshot: Snapshot, room: int) -> Answer[Brief | Overview]:
+        def compose(snapshot: View, room: int) -> Answer[Brief | Overview]:
             if name is None:
                 return self._compose_overview(snapshot, room)
             on, left_out = day or today(), tuple(self.freshness.left_out.get(name, ()))
@@ -109,9 +109,11 @@ class Workspace(IndexedVault):
             made_from = (version[0], name, contents, on, left_out, room)
             made = self._briefs.get(made_from) if contents else None
             if made is None:
+                reader = BranchReader(snapshot, name)
                 if version not in read:
-                    read[version] = read_materials(branch_view(snapshot, self, name, on, left_out))
-                made = make_brief(read[version], room)
+                    found = read_branch(snapshot, self, name, on, left_out)
+                    read[version] = read_materials(found, reader)
+                made = make_brief(read[version], reader, room)
                 if contents:
                     self._briefs.keep(made_from, made)
             return Answer(
@@ -120,7 +122,7 @@ class Workspace(IndexedVault):
 
         return checked_answer(self, name, compose, allowance)
 
-    def _compose_overview(self, snapshot: Snapshot, room: int) -> Answer[Brief | Overview]:
+    def _compose_overview(self, snapshot: View, room: int) -> Answer[Brief | Overview]:
         version, lines = self._branch_lines
         if version != snapshot.version():
             version, lines = snapshot.version(), overview_lines(snapshot)
@@ -149,18 +151,6 @@ class Workspace(IndexedVault):
         return len(notes), sum(tokens.values()), count_tokens(text)
 
     @healing
-    def write_brief(self, branch: str, budget: int | None = None) -> tuple[Path, bool]:
-        """Write `brief.md` of a branch, atomically, only where its text differs; whether it did."""
-        name = self.branch_named(branch)
-        text = self.brief(name, budget).body
-        file = self.vault.root / name / "brief.md"
-        with suppress(OSError, UnicodeDecodeError):
-            if file.read_text(encoding="utf-8") == text:
-                return file, False
-        write_atomically(file, text)
-        return file, True
-
-    @healing
     def search(
         self, query: str, *, also: Sequence[str] = (), budget: int | None = None,
         branch: str | None = None, since: str | None = None, until: str | None = None,
@@ -174,18 +164,18 @@ class Workspace(IndexedVault):
             raise ArgumentError("The query is empty.", "Give a question or a few words.")
         allowance = self._allowance(budget, self.settings.search_budget, LEAST_BUDGET, limits)
         name = self.branch_named(branch) if branch and branch.strip() else None
-        within = search.Filter(name, day_argument("since", since), day_argument("until", until))
+        scope = Scope.of(name, day_argument("since", since), day_argument("until", until))
         parsed = search.parse_query(query, also=also, glossary=self.settings.glossary)
         boosted = self.branch_named(boost) if boost else None
 
         ranked: dict[tuple[int, int], search.Ranking] = {}  # only packing runs again to fit
 
-        def compose(snapshot: Snapshot, room: int) -> Answer[Found]:
+        def compose(snapshot: View, room: int) -> Answer[Found]:
             version = snapshot.version()
             if version not in ranked:
-                found = search.rank(parsed, snapshot, self.stemmer, within)
+                found = search.rank(parsed, snapshot, self.stemmer, scope)
                 ranked[version] = search.boost_and_cut(found, boosted, top)
-            return compose_search(parsed, ranked[version], snapshot, within, room)
+            return compose_search(parsed, ranked[version], snapshot, scope, room)
 
         return checked_answer(self, name, compose, allowance, quoted_only=name is None)
 
@@ -239,7 +229,7 @@ class Workspace(IndexedVault):
     ) -> "Answer[Page]":
         """Verbatim notes in date order, in pages. Raises BranchNotFound, ArgumentError."""
         from workingset_mcp.answers.full.pages import UNDATED, compose_page
-        from workingset_mcp.answers.full.record import Window, record_of  # 10 ms of a start
+        from workingset_mcp.answers.full.record import FullRequest, record_of  # 10 ms of a start
 
         allowance = self._allowance(budget, self.settings.full_budget, LEAST_BUDGET, limits)
         at = day_argument("as_of", as_of)
@@ -247,16 +237,13 @@ class Workspace(IndexedVault):
         name = (
             self.branch_named(branch, may_be_gone=bool(at)) if branch and branch.strip() else None
         )
-        window = Window(
-            name,
-            (query or "").strip(),
-            UNDATED if undated else day_argument("since", since),
-            day_argument("until", until),
-            at,
+        scope = Scope.of(
+            name, "" if undated else day_argument("since", since), day_argument("until", until)
         )
+        request = FullRequest(replace(scope, undated=undated), (query or "").strip(), at)
 
-        def compose(snapshot: Snapshot, room: int) -> "Answer[Page]":
-            record = record_of(snapshot, self.index, self.vault, window)
+        def compose(snapshot: View, room: int) -> "Answer[Page]":
+            record = record_of(snapshot, self.index, self.vault, request)
             return compose_page(
                 record, cursor, self.settings.heavy_limit, room, allowance.max_bytes
             )
@@ -280,24 +267,23 @@ class Workspace(IndexedVault):
     ) -> Answer[listing.Listing]:
         """Exact counts and lists over all notes. Raises BranchNotFound, ArgumentError."""
         allowance = self._allowance(budget, self.settings.items_budget, LEAST_BUDGET, limits)
+        name = self.branch_named(branch) if branch and branch.strip() else None
         asked = listing.checked(
-            listing.Asked(
+            listing.ListRequest(
                 kind,
-                self.branch_named(branch) if branch and branch.strip() else None,
+                Scope.of(name, day_argument("since", since), day_argument("until", until)),
                 owner or "",
                 text or "",
-                day_argument("since", since),
-                day_argument("until", until),
                 day_argument("due_before", due_before),
                 group_by,
             )
         )
 
-        def compose(snapshot: Snapshot, room: int) -> Answer[listing.Listing]:
-            left_out = self.left_out(asked.branch) if asked.kind == "remark" else ()
+        def compose(snapshot: View, room: int) -> Answer[listing.Listing]:
+            left_out = self.left_out(name) if asked.kind == "remark" else ()
             return listing.compose_list(snapshot, asked, left_out, self.vault.branch_of, room)
 
-        return checked_answer(self, asked.branch, compose, allowance)
+        return checked_answer(self, name, compose, allowance)
 
     def limits(self) -> Limits:
         """Limits from the settings, for a caller that has none of its own."""

@@ -10,14 +10,14 @@ from collections.abc import Callable
 from typing import Any, Protocol, TypeVar, cast
 
 from workingset_mcp.errors import IndexDamaged, WorkingsetError
-from workingset_mcp.index import Index
+from workingset_mcp.index import Engine
 from workingset_mcp.sync.freshness import Freshness
 
 
 class Healed(Protocol):
     """What has an index that can be built anew."""
 
-    index: Index
+    index: Engine
     freshness: Freshness
 
     def start_building(self) -> threading.Thread: ...
@@ -45,12 +45,12 @@ def healing(method: Method) -> Method:
     return cast(Method, healed)
 
 
-def damage_behind(error: Exception, index: Index) -> IndexDamaged | None:
+def damage_behind(error: Exception, index: Engine) -> IndexDamaged | None:
     """The damage to an index for which something failed; None: it is a failure of its own."""
     if isinstance(error, WorkingsetError):
         return error if isinstance(error, IndexDamaged) else None
     try:
-        index.check_pages()
+        index.verify()
     except Exception as found:  # noqa: BLE001  # what failed first is told, not what failed here
         return found if isinstance(found, IndexDamaged) else None
     return None

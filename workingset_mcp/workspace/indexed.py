@@ -7,11 +7,11 @@ import threading
 import time
 from pathlib import Path
 
-from workingset_mcp.answers.brief import Materials, read_materials
-from workingset_mcp.answers.brief.view import branch_view
+from workingset_mcp.answers.brief import BranchReader, Materials, read_materials
+from workingset_mcp.answers.brief.reading import read_branch
 from workingset_mcp.answers.counting import count_notes
 from workingset_mcp.errors import IndexDamaged
-from workingset_mcp.index import Index, Stemmer, index_folder
+from workingset_mcp.index import index_folder, open_engine, open_stemmer
 from workingset_mcp.notes.note import OVERRIDE_NAME
 from workingset_mcp.settings import Settings, load_settings, today
 from workingset_mcp.sync.applying import Progress
@@ -40,9 +40,9 @@ class IndexedVault:
         folder = index_folder(
             self.vault.root, self.settings.shape_digest(), self.settings.index_dir
         )
-        self.index = Index(None if in_memory else folder)
+        self.index = open_engine(None if in_memory else folder)
         self.freshness = Freshness(self.vault, self.index)
-        self.stemmer = Stemmer()
+        self.stemmer = open_stemmer()
         self._threads: list[threading.Thread] = []
 
     def close(self) -> None:
@@ -100,7 +100,7 @@ class IndexedVault:
         while not (self.freshness.settle() or stopping.wait(_LOOK_SECONDS)):
             pass  # another process merges the words, and may be ended before it is done
         if not stopping.wait(_LOOK_SECONDS):  # the first answers come first
-            self.index.check_pages()
+            self.index.verify()
 
     @healing
     def settle(self) -> None:
@@ -128,13 +128,12 @@ class IndexedVault:
         self.freshness.refresh_paths((OVERRIDE_NAME,))
         with self.index.snapshot() as snapshot:
             left_out = self.left_out(branch or "")
-            view = branch_view(snapshot, self, branch or "", today(), left_out, counted=False)
-            made = read_materials(view)
-            made.status_lines = tuple(
-                view.lines(made.status.note, made.status.status.line, made.status.status.last_line)
-                if made.status
-                else ()
-            )
+            found = read_branch(snapshot, self, branch or "", today(), left_out, counted=False)
+            reader = BranchReader(snapshot, found.name)
+            made = read_materials(found, reader)
+            if made.status:
+                note, status = made.status
+                made.status_lines = tuple(reader.lines(note, status.line, status.last_line))
         return made
 
     @healing

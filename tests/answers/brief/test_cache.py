@@ -13,10 +13,10 @@ from conftest import MakeVault, OpenVault
 from workingset_mcp.answers.answer import printed
 from workingset_mcp.answers.brief import Brief, SectionSpan
 from workingset_mcp.answers.brief.cache import MOST_BRIEFS, MOST_BYTES, BriefCache
-from workingset_mcp.answers.brief.view import contents_of
+from workingset_mcp.answers.brief.reading import contents_of
 from workingset_mcp.errors import BranchNotFound
-from workingset_mcp.index import Index
 from workingset_mcp.index.rows import Parsed
+from workingset_mcp.index.sqlite.engine import SqliteEngine
 from workingset_mcp.notes.note import unreadable_note
 from workingset_mcp.settings import Settings
 from workingset_mcp.vault.folder import Fingerprint
@@ -143,7 +143,7 @@ def test_another_day_budget_branch_or_setting_is_another_brief(
 
 def test_where_a_note_cannot_be_read_its_branch_has_no_digest() -> None:
     note = unreadable_note("cust/acme/locked.md", "cannot be read: Permission denied")
-    with closing(Index(None)) as index:
+    with closing(SqliteEngine(None)) as index:
         index.apply([Parsed(note, ACME, Fingerprint(1, 1, 1, 1), 1, b"")])
         with index.snapshot() as snapshot:
             assert contents_of(snapshot, ACME) == b""

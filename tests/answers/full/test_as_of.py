@@ -8,7 +8,8 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+import tracemalloc
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,7 @@ from workingset_mcp.caller import asking
 from workingset_mcp.errors import ArgumentError, BranchNotFound
 from workingset_mcp.settings import Settings
 from workingset_mcp.vault.folder import Vault
-from workingset_mcp.vault.git import files_at
+from workingset_mcp.vault.git import Blobs, files_at
 from workingset_mcp.workspace.facade import Workspace
 
 pytestmark = [
@@ -1033,3 +1034,121 @@ def test_a_work_tree_that_points_elsewhere_shows_nothing_of_it(
     text = printed(workspace.full("cust/acme", as_of="2026-06-16"))
     assert "by the dates in the notes" in text
     assert "secret" not in text
+
+
+HIDDEN = "The code word is hunter walrus."
+
+
+@pytest.fixture
+def private(tmp_path: Path) -> Path:
+    """Somebody's repository, which no vault but their own may show."""
+    folder = begun(tmp_path / "private")
+    commit(folder, "2026-02-01", text=f"=== cust/acme/secret.md\n# Secret\n\n{HIDDEN}\n")
+    return folder
+
+
+def points_by_a_file(vault: Path, private: Path) -> None:
+    (vault / ".git").write_text(f"gitdir: {private}/.git\n", encoding="utf-8")
+
+
+def points_by_a_link(vault: Path, private: Path) -> None:
+    (vault / ".git").symlink_to(private / ".git")
+
+
+def takes_the_common_folder(vault: Path, private: Path) -> None:
+    begun(vault)
+    (vault / ".git" / "commondir").write_text(f"{private}/.git\n", encoding="utf-8")
+
+
+def borrows_objects(vault: Path, private: Path) -> None:
+    name = git(private, "rev-parse", "HEAD").strip()
+    begun(vault)
+    alternates = vault / ".git" / "objects" / "info" / "alternates"
+    alternates.parent.mkdir(exist_ok=True)
+    alternates.write_text(f"{private}/.git/objects\n", encoding="utf-8")
+    git(vault, "update-ref", "HEAD", name)
+
+
+def links_objects(vault: Path, private: Path) -> None:
+    name = git(private, "rev-parse", "HEAD").strip()
+    begun(vault)
+    shutil.rmtree(vault / ".git" / "objects")
+    (vault / ".git" / "objects").symlink_to(private / ".git" / "objects")
+    git(vault, "update-ref", "HEAD", name)
+
+
+def links_folders_of_objects(vault: Path, private: Path) -> None:
+    name = git(private, "rev-parse", "HEAD").strip()
+    begun(vault)
+    for folder in (private / ".git" / "objects").iterdir():
+        if len(folder.name) == 2:
+            (vault / ".git" / "objects" / folder.name).symlink_to(folder)
+    git(vault, "update-ref", "HEAD", name)
+
+
+def pretends_to_be_a_linked_work_tree(vault: Path, private: Path) -> None:
+    own = vault / "own"
+    own.mkdir()
+    (own / "HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
+    (own / "commondir").write_text(f"{private}/.git\n", encoding="utf-8")
+    (own / "gitdir").write_text(f"{vault}/.git\n", encoding="utf-8")
+    (vault / ".git").write_text("gitdir: own\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "lead",
+    [
+        points_by_a_file, points_by_a_link, takes_the_common_folder, borrows_objects, links_objects,
+        links_folders_of_objects, pretends_to_be_a_linked_work_tree,
+    ],
+)  # fmt: skip
+def test_a_vault_shows_nothing_of_a_repository_that_is_not_its_own(
+    tmp_path: Path, private: Path, open_vault: OpenVault, lead: Callable[[Path, Path], None]
+) -> None:
+    vault = write_vault(tmp_path / "vault", "=== cust/acme/now.md\n# Now\n\nText.\n")
+    lead(vault, private)
+    assert "secret" in git(vault, "ls-tree", "-r", "--name-only", "HEAD", check=False)
+    page = printed(open_vault(vault).full(as_of="2026-05-31"))
+    assert HIDDEN not in page
+    assert "secret.md" not in page
+    assert "does not belong to this folder" in page
+
+
+def test_a_setting_of_a_work_tree_elsewhere_shows_nothing_of_it(
+    tmp_path: Path, private: Path, open_vault: OpenVault
+) -> None:
+    vault = write_vault(tmp_path / "vault", "=== cust/acme/now.md\n# Now\n\nText.\n")
+    points_by_a_file(vault, private)
+    git(private, "config", "core.worktree", str(private))
+    assert HIDDEN not in printed(open_vault(vault).full(as_of="2026-05-31"))
+
+
+def test_a_linked_work_tree_and_a_submodule_show_their_own_commits(
+    tmp_path: Path, private: Path, open_vault: OpenVault
+) -> None:
+    linked = tmp_path / "linked"
+    git(private, "worktree", "add", "--quiet", "--detach", str(linked))
+    assert HIDDEN in printed(open_vault(linked).full(as_of="2026-05-31"))
+    above = begun(tmp_path / "above")
+    allowed = ("-c", "protocol.file.allow=always")
+    git(above, *allowed, "submodule", "--quiet", "add", str(private), "notes")
+    assert (above / "notes" / ".git").is_file()
+    assert HIDDEN in printed(open_vault(above / "notes").full(as_of="2026-05-31"))
+
+
+def test_large_notes_of_a_commit_are_read_one_by_one(tmp_path: Path) -> None:
+    vault = begun(tmp_path / "vault")
+    (vault / "n").mkdir()
+    for at in range(20):
+        (vault / "n" / f"{at}.md").write_bytes(b"a" * 9_000_000 + b"%d\n" % at)
+    commit(vault, "2026-02-01")
+    listed = files_at(vault, "2026-05-31")
+    blobs = Blobs(vault, listed.name, 9_000_002)  # the half of them with two digits is too large
+    tracemalloc.start()
+    try:
+        sizes = [len(raw or b"") for raw in blobs.each([file.blob for file in listed.files])]
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert (sizes.count(9_000_002), sizes.count(0), blobs.too_large) == (10, 10, 10)
+    assert most < 60_000_000

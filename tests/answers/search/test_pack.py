@@ -4,6 +4,7 @@ Here too: how a search answer is read back (`read_answer`), for every test of se
 """
 
 import re
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workingset_mcp.answers.answer import fenced, printed
+from workingset_mcp.answers.search.pack import _follow_each_other
 
 _HEADER = re.compile(
     r"\[workingset\] search · (?:nothing found|([\d,]+) passages? from ([\d,]+) notes?)"
@@ -346,3 +348,35 @@ def test_a_text_in_several_notes_is_not_counted_as_more(open_vault: OpenVault) -
     answer = read_answer(printed(workspace.search("harbour contract")))
     assert answer.passages == 1
     assert [line for line in answer.remarks if "more note" in line] == []
+
+
+# -- words of a phrase, found without a pattern that tries every way to part them -----------------
+
+_BETWEEN = r"\w*\W{0,3}"
+_BEFORE = r"(?<![^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])"
+
+
+@given(
+    st.text("ab0é_中 -.\n", max_size=40),
+    st.lists(st.text("ab0é", min_size=1, max_size=3), min_size=2, max_size=4),
+)
+def test_stems_follow_each_other_where_a_pattern_says_so(text: str, stems: list[str]) -> None:
+    pattern = re.compile(_BEFORE + _BETWEEN.join(map(re.escape, stems)))
+    assert _follow_each_other(text, stems) == bool(pattern.search(text))
+
+
+@pytest.mark.parametrize("stems", [["a"] * 11 + ["b"], ["a" * 3_000] * 4, ["0"] * 8, ["a", "0"]])
+@pytest.mark.parametrize("text", ["a" * 200_000, "a-" * 100_000, "0" * 200_000, "a" * 99 + " 0"])
+def test_a_phrase_is_looked_for_once_through_a_text(text: str, stems: list[str]) -> None:
+    started = time.process_time()
+    _follow_each_other(text, stems)
+    assert time.process_time() - started < 1.5
+
+
+def test_a_query_over_a_hostile_section_is_answered(open_vault: OpenVault) -> None:
+    fill = "\n\n".join(f"filler line number {at} about nothing at all" for at in range(80))
+    phrase = "a-" * 11 + "b"
+    started = time.process_time()
+    workspace = open_vault(f"=== n/a.md\n# T\n\n{phrase}\n\nb {'a' * 60}\n\n{fill}\n")
+    assert phrase in printed(workspace.search(phrase, budget=2_000))
+    assert time.process_time() - started < 5

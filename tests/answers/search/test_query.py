@@ -366,7 +366,7 @@ def test_words_of_the_glossary_weigh_less_and_are_not_the_questions_own() -> Non
 def test_any_text_becomes_a_bounded_query(text: str, also: list[str]) -> None:
     query = parse_query(text, also=also)
     assert len(query.concepts) <= MOST_CONCEPTS
-    told_apart = {(concept.match, concept.literal) for concept in query.concepts}
+    told_apart = {(concept.expr, concept.literal) for concept in query.concepts}
     assert len(told_apart) == len(query.concepts)
     assert parse_query(text, also=also) == query
 

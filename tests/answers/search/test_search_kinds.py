@@ -13,6 +13,7 @@ from conftest import OpenVault, exact_tokens
 
 from answers.search.test_pack import Run, lines_of, read_answer
 from workingset_mcp.answers.answer import printed
+from workingset_mcp.cli.written import write_brief
 from workingset_mcp.errors import ArgumentError
 from workingset_mcp.workspace.facade import Workspace
 
@@ -1172,7 +1173,7 @@ def test_a_generated_brief_is_not_searched_whatever_its_name(
 
 def test_a_written_brief_is_not_searched(open_vault: OpenVault) -> None:
     workspace = open_vault("=== cust/acme/note.md\n# Note\n\n- [ ] paint the gondola\n")
-    workspace.write_brief("cust/acme")
+    assert write_brief(workspace, "cust/acme", None) == "cust/acme/brief.md"
     assert found(workspace, "gondola") == ["note"]
 
 

@@ -5,12 +5,13 @@ Which lines of the newest notes tell something: `telling`, `newest`. Briefs that
 
 from workingset_mcp.answers.brief.extract import read_materials
 from workingset_mcp.answers.brief.fit import Brief, SectionSpan, make_brief
-from workingset_mcp.answers.brief.materials import Branch, Materials
+from workingset_mcp.answers.brief.materials import Branch, BranchReader, Materials
 from workingset_mcp.answers.brief.overview import BranchLine, Overview, make_overview
 
 __all__ = [
     "Branch",
     "BranchLine",
+    "BranchReader",
     "Brief",
     "Materials",
     "Overview",

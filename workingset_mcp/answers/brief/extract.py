@@ -14,11 +14,12 @@ from operator import attrgetter
 from workingset_mcp.answers.answer import Source
 from workingset_mcp.answers.brief.materials import (
     Branch,
+    BranchReader,
     Materials,
     NewUnit,
     OpenItem,
-    Repeats,
     Sourced,
+    repeats_of,
 )
 from workingset_mcp.index.rows import ItemRow, NoteRow, StatusRow
 from workingset_mcp.notes.dates import day_of, days_before
@@ -34,7 +35,7 @@ MOST_LISTED = 12
 TOPIC_NOTES = 60
 
 
-def read_materials(branch: Branch) -> Materials:
+def read_materials(branch: Branch, reader: BranchReader) -> Materials:
     """Pick out and order what a brief of this branch may show."""
     today = branch.today.isoformat()
     sources = [note for note in branch.notes if note.kind == "note" and not note.template]
@@ -54,10 +55,9 @@ def read_materials(branch: Branch) -> Materials:
     _pass_over_stale_undated_status(found, dates)
     _read_boxes(items, dates, as_of, found)
     _read_labels(items, dates, as_of, found)
-    found.repeats = Repeats(branch)
-    found.actions = _action_bullets(items, dates, as_of, today, found)
+    found.actions = _action_bullets(items, dates, as_of, today, found, reader)
     found.listed = set(_sources_shown(found))
-    found.topics = _topics(in_order, branch)
+    found.topics = _topics(in_order, branch, reader)
     found.recent = in_order
     found.units = _units(sources, branch.today)
     found.warnings.extend(_remarks(branch))
@@ -200,7 +200,12 @@ def _in_status(row: ItemRow, shown: StatusRow | None) -> bool:
 
 
 def _action_bullets(
-    items: Sequence[ItemRow], dates: Mapping[int, str], as_of: str, today: str, materials: Materials
+    items: Sequence[ItemRow],
+    dates: Mapping[int, str],
+    as_of: str,
+    today: str,
+    materials: Materials,
+    reader: BranchReader,
 ) -> list[Sourced]:
     """Bullets under action headings, of the time around the newest note that has such a heading."""
     bullets = [
@@ -219,10 +224,7 @@ def _action_bullets(
     for (_, row), key in zip(near, all_folded(row.item.text for _, row in near), strict=True):
         if key not in seen:
             seen.add(key)
-            if (
-                materials.repeats
-                and materials.repeats.of(line_digest(row.item.text)) > MOST_REPEATS + 1
-            ):
+            if repeats_of(materials, reader)[line_digest(row.item.text)] > MOST_REPEATS + 1:
                 materials.copied_forward += 1
                 continue
             found.append(Sourced(row.item.text, (_source_of(row),)))
@@ -236,11 +238,11 @@ def oldest_bullet(notes: Sequence[NoteRow], today: date) -> str:
     return newest and days_before(newest, STALE_LABEL_DAYS + ACTION_WINDOW_DAYS)
 
 
-def _topics(in_order: Sequence[NoteRow], branch: Branch) -> list[Sourced]:
+def _topics(in_order: Sequence[NoteRow], branch: Branch, reader: BranchReader) -> list[Sourced]:
     """Second-level headings in turn over the newest notes, each once."""
     statuses = {(row.note.id, row.status.line) for row in branch.statuses}
     newest = in_order[:TOPIC_NOTES]
-    headings = branch.topics([note.id for note in newest])
+    headings = reader.topics([note.id for note in newest])
     pools = [
         [
             (note.path, line, heading)

@@ -4,8 +4,10 @@ The last section, "Not in this brief", is always there and says what was left ou
 fetches it.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from functools import partial
+from typing import NamedTuple, TypeAlias
 
 from workingset_mcp.answers.brief.format import (
     SECTIONS,
@@ -15,7 +17,7 @@ from workingset_mcp.answers.brief.format import (
     SectionRoom,
     front_matter,
 )
-from workingset_mcp.answers.brief.materials import Materials
+from workingset_mcp.answers.brief.materials import BranchReader, Materials
 from workingset_mcp.answers.budget import count_lines, count_tokens
 
 LEFT_OUT = "Not in this brief"
@@ -23,6 +25,7 @@ _UNLIMITED = 1 << 30
 _LEAST_BESIDE_OVERRIDE = 250
 LEAST_SPARE_TOKENS = 40
 SHORT_STATUS_TOKENS = 80
+_Render: TypeAlias = Callable[[dict[str, int]], dict[str, Rendered]]  # limits -> sections, by title
 
 
 class SectionSpan(NamedTuple):
@@ -48,7 +51,7 @@ class Brief:
         return [(span.title, self.text[span.start : span.end]) for span in self.spans]
 
 
-def make_brief(materials: Materials, room_tokens: int) -> Brief:
+def make_brief(materials: Materials, reader: BranchReader, room_tokens: int) -> Brief:
     """The fullest brief that costs about `room_tokens`, never more where that is possible.
 
     The caller counts the final text: the least brief (head and what is left out) may be over.
@@ -58,13 +61,14 @@ def make_brief(materials: Materials, room_tokens: int) -> Brief:
     head = front_matter(materials)
     fixed = count_tokens(head)
     warnings = _leave_out_large_override(materials, room_tokens - fixed)
-    rendered = _render_all(materials, caps, dict.fromkeys((s.title for s in SECTIONS), _UNLIMITED))
+    render = partial(_render_all, materials, reader, caps)
+    rendered = render(dict.fromkeys((s.title for s in SECTIONS), _UNLIMITED))
     text = _assembled(head, rendered, materials)
     tokens = fixed + _tokens_below_head(rendered, materials)
     if tokens > room_tokens:
         reserve = count_tokens(_not_in_this_brief(rendered, materials)) + 30
         limits = _limits(rendered, room_tokens - fixed - min(reserve, room_tokens // 3))
-        text, rendered = _within(head, limits, materials, caps, room_tokens)
+        text, rendered = _within(head, limits, materials, render, room_tokens)
         tokens = count_tokens(text)
     spans = _spans(head, rendered, text)
     return Brief(text, tokens, tuple(warnings), spans, materials.branch.name)
@@ -87,14 +91,14 @@ def _leave_out_large_override(materials: Materials, room: int) -> list[str]:
 
 
 def _render_all(
-    materials: Materials, caps: SectionCaps, limits: dict[str, int]
+    materials: Materials, reader: BranchReader, caps: SectionCaps, limits: dict[str, int]
 ) -> dict[str, Rendered]:
     used: dict[str, int] = {}
     found: dict[str, Rendered] = {}
     for section in SECTIONS:
         title = count_tokens(f"## {section.title} (000 of 000)\n")
         tokens = limits[section.title] - title
-        one = section.render(SectionRoom(materials, caps, max(0, tokens), used))
+        one = section.render(SectionRoom(materials, reader, caps, max(0, tokens), used))
         found[section.title] = one if tokens > 0 else Rendered("", one.left_out)
     return found
 
@@ -200,10 +204,10 @@ def _not_in_this_brief(rendered: dict[str, Rendered], materials: Materials) -> s
 
 
 def _within(
-    head: str, limits: dict[str, int], materials: Materials, caps: SectionCaps, room: int
+    head: str, limits: dict[str, int], materials: Materials, render: _Render, room: int
 ) -> tuple[str, dict[str, Rendered]]:
     """The brief within these limits, spare room given out; sections are dropped while it is too long."""
-    rendered = _render_all(materials, caps, limits)
+    rendered = render(limits)
     text = _assembled(head, rendered, materials)
     for section in sorted(SECTIONS, key=lambda s: s.priority):
         spare = room - count_tokens(text) - 20
@@ -212,7 +216,7 @@ def _within(
         if not rendered[section.title].left_out and section.share:
             continue
         grown = {**limits, section.title: limits[section.title] + spare}
-        second = _render_all(materials, caps, grown)
+        second = render(grown)
         longer = _assembled(head, second, materials)
         if count_tokens(longer) <= room:
             limits, rendered, text = grown, second, longer
@@ -221,6 +225,6 @@ def _within(
             break
         if section.priority and rendered[section.title].text:
             limits = {**limits, section.title: 0}
-            rendered = _render_all(materials, caps, limits)
+            rendered = render(limits)
             text = _assembled(head, rendered, materials)
     return text, rendered

@@ -15,13 +15,13 @@ from workingset_mcp.answers.answer import (
     quoted_block,
     source_mark,
 )
-from workingset_mcp.answers.brief.materials import Materials, Sourced
+from workingset_mcp.answers.brief.materials import BranchReader, Materials, Sourced
 from workingset_mcp.answers.brief.newest import newest_notes, runs_of
 from workingset_mcp.answers.brief.undated import standing_lines
 from workingset_mcp.answers.budget import count_tokens, least_tokens, take_lines
 from workingset_mcp.notes.dates import days_before
 from workingset_mcp.notes.front_matter import written_block
-from workingset_mcp.notes.note import BRIEF_KIND
+from workingset_mcp.notes.written_brief import BRIEF_KIND
 
 VERSION = 3
 SPARE = 0.7
@@ -62,6 +62,7 @@ class SectionRoom(NamedTuple):
     """What a section may use."""
 
     materials: Materials
+    reader: BranchReader
     caps: SectionCaps
     tokens: int
     used: dict[str, int]  # tokens of sections that leave room to others
@@ -122,7 +123,7 @@ def _status(room: SectionRoom) -> Rendered:
     source = Source(note.path, status.line)
     undated = "" if status.date else " The heading carries no date."
     head = f"_Source: [{source}]_{undated}\n"
-    lines = room.materials.branch.lines(note, status.line, status.last_line)
+    lines = room.reader.lines(note, status.line, status.last_line)
     whole = head + _status_block([*lines, *closing_fence(lines)], source, status.last_line)
     if not status.date:
         room = room._replace(tokens=min(room.tokens, room.caps.undated_status_tokens))
@@ -169,7 +170,7 @@ def _newest(room: SectionRoom) -> Rendered:
         long = room.used.get("status", 0) > caps.newest_tokens
         most = caps.newest_tokens_beside_long_status if long else caps.newest_tokens
     most = min(most, materials.source_tokens // 2)
-    newest = newest_notes(materials, min(room.tokens, most))
+    newest = newest_notes(materials, room.reader, min(room.tokens, most))
     room.used["newest"] = newest.tokens
     left: tuple[str, ...] = ()
     if newest.left_out:
@@ -295,7 +296,7 @@ def _standing(room: SectionRoom) -> Rendered:
         most_tokens = caps.standing_tokens_beside_status
     limit = min(room.tokens, most_tokens, materials.source_tokens * 2 // 5)
     if not materials.standing:
-        materials.standing.update(standing_lines(materials.branch, materials.recent))
+        materials.standing.update(standing_lines(room.reader, materials.recent))
     picked: dict[str, dict[int, str]] = {}
     used = 0
     for kind, most, up_to in (

@@ -1,44 +1,70 @@
-"""What a brief is made from: a branch as the index knows it, and what was picked out of it. Values."""
+"""What a brief is made from: a branch as the index knows it, and what was picked out of it.
+
+These are values. What only some briefs look at is read when they do, through a `BranchReader`: it holds
+an open view of the index and is never kept.
+"""
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from functools import cached_property
 from typing import NamedTuple
 
 from workingset_mcp.answers.answer import Source
+from workingset_mcp.index import View
 from workingset_mcp.index.rows import ItemRow, NoteRow, StatusRow
 from workingset_mcp.notes.lines import Item
+from workingset_mcp.notes.markdown import split_lines
 from workingset_mcp.notes.outline import Outline
 from workingset_mcp.vault.folder import LeftOut
-
-Lines = Callable[[NoteRow, int, int], list[str]]
-StandingRow = tuple[int, int, str, str]  # of an undated note: its id, line, kind, text
 
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A branch as the index knows it, its notes by path.
-
-    `lines` reads lines of a note, both ends included.
-    """
+    """A branch as the index knows it, its notes by path."""
 
     vault: str
     name: str
     today: date
     notes: Sequence[NoteRow]
     items: Sequence[ItemRow]  # tasks and labelled lines
-    standing: Callable[[], Sequence[StandingRow]]
     statuses: Sequence[StatusRow]
-    topics: Callable[[Sequence[int]], Mapping[int, Sequence[tuple[str, int]]]]  # headings of notes
     tokens: Mapping[int, int]
-    lines: Lines
-    digests: Callable[[], bytes]  # of the lines of its notes, one a note
     override: tuple[str, str] | None = None  # path, text
     override_max_bytes: int = 9_000
     left_out: Sequence[LeftOut] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BranchReader:
+    """Reads more of a branch while a view is open, and ends with it."""
+
+    view: View
+    name: str
+
+    def lines(self, note: NoteRow, first: int, last: int) -> list[str]:
+        """Lines of a note, both ends included, without their ends."""
+        sections = self.view.sections(note.id, first, last)
+        if not sections:
+            return []
+        start = sections[0].first_line
+        lines = split_lines("".join(section.text for section in sections))
+        return lines[first - start : last - start + 1]
+
+    def standing_lines(self) -> list[tuple[int, int, str, str]]:
+        """(note id, line, kind, text) of what undated notes say that always holds."""
+        return self.view.standing_lines(self.name)
+
+    def topics(self, note_ids: Sequence[int]) -> Mapping[int, Sequence[tuple[str, int]]]:
+        """Second-level headings of notes, with their lines."""
+        return self.view.headings(note_ids, 2)
+
+    def line_digests(self) -> "array[int]":
+        """Digests of the lines of all notes, those of one note once."""
+        digests = array("I")
+        digests.frombytes(self.view.line_digests(self.name))
+        return digests
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,22 +153,12 @@ class Materials:
     override: tuple[str, str] | None = None
     status_lines: tuple[str, ...] = ()  # of the status block, where they are wanted apart
     warnings: list[str] = field(default_factory=list)
-    repeats: "Repeats | None" = None
+    repeats: Counter[int] = field(default_factory=Counter)  # line digest -> notes, once looked at
     listed: set[tuple[str, int]] = field(default_factory=set)  # (path, line) of boxes and labels
 
 
-class Repeats:
-    """In how many notes of a branch a line stands."""
-
-    def __init__(self, branch: Branch) -> None:
-        self._branch = branch
-
-    @cached_property
-    def _counts(self) -> Counter[int]:
-        digests = array("I")
-        digests.frombytes(self._branch.digests())
-        return Counter(digests)
-
-    def of(self, digest: int) -> int:
-        """Notes that hold a line of this digest."""
-        return self._counts[digest]
+def repeats_of(materials: Materials, reader: BranchReader) -> Counter[int]:
+    """In how many notes of the branch a line stands, by its digest."""
+    if not materials.repeats:
+        materials.repeats.update(reader.line_digests())
+    return materials.repeats

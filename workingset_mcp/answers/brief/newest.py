@@ -10,7 +10,7 @@ from functools import cache
 from typing import NamedTuple
 
 from workingset_mcp.answers.answer import Source, marked_line, quoted_block
-from workingset_mcp.answers.brief.materials import Materials, ToldLine, ToldUnit
+from workingset_mcp.answers.brief.materials import BranchReader, Materials, ToldLine, ToldUnit
 from workingset_mcp.answers.brief.telling import ONLY_LINK, telling_lines
 from workingset_mcp.answers.budget import count_tokens, least_tokens
 from workingset_mcp.notes.markdown import outline_of
@@ -35,10 +35,10 @@ class Newest(NamedTuple):
     left_out: int
 
 
-def newest_notes(materials: Materials, limit_tokens: int) -> Newest:
+def newest_notes(materials: Materials, reader: BranchReader, limit_tokens: int) -> Newest:
     """The newest notes within a limit."""
     if not materials.told:
-        materials.told.extend(_units(materials))
+        materials.told.extend(_units(materials, reader))
     units = materials.told
     ordered = list(_most_telling_first(units))
     room = limit_tokens
@@ -77,13 +77,13 @@ def _printed(
     return parts, shown
 
 
-def _units(materials: Materials) -> Iterator[ToldUnit]:
+def _units(materials: Materials, reader: BranchReader) -> Iterator[ToldUnit]:
     """The newest dated stretches that say something, at most six."""
     found = 0
     for unit in materials.units:
         last = min(unit.last_line, unit.first_line + MOST_UNIT_LINES)
-        outline = outline_of("\n".join(materials.branch.lines(unit.note, unit.first_line, last)))
-        lines = telling_lines(materials, unit, outline)
+        outline = outline_of("\n".join(reader.lines(unit.note, unit.first_line, last)))
+        lines = telling_lines(materials, reader, unit, outline)
         told = sum(len(line.text) for line in lines if not ONLY_LINK.match(line.text))
         if told < LEAST_UNIT_CHARACTERS:
             continue

@@ -9,7 +9,13 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from workingset_mcp.answers.brief.extract import MOST_REPEATS
-from workingset_mcp.answers.brief.materials import Materials, NewUnit, ToldLine
+from workingset_mcp.answers.brief.materials import (
+    BranchReader,
+    Materials,
+    NewUnit,
+    ToldLine,
+    repeats_of,
+)
 from workingset_mcp.notes.dates import find_dates
 from workingset_mcp.notes.lines import bare_line, without_link_targets
 from workingset_mcp.notes.note import line_digests
@@ -31,7 +37,7 @@ LEAST_TOPIC_CHARACTERS = 12  # shorter headings (Discussion, Notes) name no topi
 WRAPPED = 60  # characters; a shorter line was ended by a person
 REPEAT_PENALTY = 2.0
 EXPIRED = -2.0
-ONLY_LINK = re.compile(r"^\W*(?:https?://\S+|!?\[[^\]]*\]\([^)]*\))\W*$")
+ONLY_LINK = re.compile(r"^\W*(?:https?://\S+|!?\[[^\]]{0,300}\]\([^)]{0,1000}\))\W*$")
 _ENDS = ".!?:;。！？：；\\|>"
 _LETTER = re.compile(r"\w{2}")
 _TABLE_RULE = re.compile(r"^\|?[\s:|-]+\|?$")
@@ -57,14 +63,16 @@ class _Said(NamedTuple):
     topic: int
 
 
-def telling_lines(materials: Materials, unit: NewUnit, outline: Outline) -> list[ToldLine]:
+def telling_lines(
+    materials: Materials, reader: BranchReader, unit: NewUnit, outline: Outline
+) -> list[ToldLine]:
     """The lines of a unit that say something, with their scores."""
-    repeats = materials.repeats
+    repeats = repeats_of(materials, reader)
     said = list(_said_lines(materials, unit, outline))
     digests = line_digests([one.raw for one in said]) if said else []
     found: list[ToldLine] = []
     for (at, raw, heading, topic), digest in zip(said, digests, strict=True):
-        times = repeats.of(digest) if repeats else 1
+        times = repeats[digest]
         if times > MOST_REPEATS + 1:
             continue
         number = unit.first_line + at - 1

@@ -5,7 +5,7 @@ Not here: what makes a line a standing one (`notes`).
 
 from collections.abc import Sequence
 
-from workingset_mcp.answers.brief.materials import Branch, StandingLine
+from workingset_mcp.answers.brief.materials import BranchReader, StandingLine
 from workingset_mcp.index.rows import NoteRow
 from workingset_mcp.notes.lines import STANDING_KINDS, all_folded
 from workingset_mcp.notes.words import FIRST_NOTES, STRONG_RULE, plainly
@@ -15,7 +15,9 @@ FIRST_LEAD = 10  # what a line of a README on top is worth more, a rule aside
 LONG_CHARACTERS = 240
 
 
-def standing_lines(branch: Branch, in_order: Sequence[NoteRow]) -> dict[str, list[StandingLine]]:
+def standing_lines(
+    reader: BranchReader, in_order: Sequence[NoteRow]
+) -> dict[str, list[StandingLine]]:
     """What undated notes say that always holds: README and index first, then the strongest lines."""
     undated = [note for note in in_order if not note.date]
     undated.sort(key=lambda n: (n.path.count("/"), not _is_first(n.path), n.path))
@@ -23,7 +25,7 @@ def standing_lines(branch: Branch, in_order: Sequence[NoteRow]) -> dict[str, lis
     kinds: dict[str, dict[int, list[tuple[float, int, str]]]] = {
         kind: {} for kind in STANDING_KINDS
     }
-    for note_id, line, kind, text in branch.standing():
+    for note_id, line, kind, text in reader.standing_lines():
         at = place.get(note_id)
         if at is not None:
             kinds[kind].setdefault(at, []).append((-_strength(kind, text), line, text))

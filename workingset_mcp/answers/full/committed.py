@@ -14,15 +14,15 @@ from workingset_mcp.answers.full.matching import Matcher
 from workingset_mcp.answers.full.pages import Extract, Record
 from workingset_mcp.answers.full.stretches import (
     Dated,
+    FullRequest,
     Meter,
-    Window,
     date_at,
     digest_of,
     in_order,
     stretches_of,
 )
 from workingset_mcp.caller import stop_if_gone
-from workingset_mcp.index import Snapshot
+from workingset_mcp.index import Scope, View
 from workingset_mcp.index.rows import section_date
 from workingset_mcp.notes.dates import last_day
 from workingset_mcp.notes.markdown import line_ends_kept
@@ -47,34 +47,38 @@ def committed_notes(vault: Vault, commit: Commit, branch: str | None) -> list[Co
 
 
 def committed_record(
-    snapshot: Snapshot, vault: Vault, window: Window, commit: Commit,
+    view: View, vault: Vault, request: FullRequest, commit: Commit,
     committed: Sequence[Committed], subject: str,
 ) -> Record:  # fmt: skip
     """What a window asks for of the notes of a commit, in the order of their dates then.
 
     A commit never changes: the newest record of a vault is kept for the pages behind its first.
     """
-    asked = (window, commit.name, tuple(committed))
+    asked = (request, commit.name, tuple(committed))
     kept = _newest.get(vault)
     if kept and kept[0] == asked:
         return kept[1]
-    made = _Making(snapshot, vault, window)
-    blobs = Blobs(vault.root, commit.name)
+    made = _Making(view, vault, request)
+    blobs = Blobs(vault.root, commit.name, MOST_NOTE_BYTES)
     missing = 0
-    with Matcher(window.query) as matcher:
+    with Matcher(request.query) as matcher:
         for file, raw in zip(committed, blobs.each([f.blob for f in committed]), strict=True):
             if raw is None:
                 missing += 1
             else:
-                made.add(file, raw[:MOST_NOTE_BYTES], blobs, matcher)
+                made.add(file, raw, blobs, matcher)
     extracts = in_order(made.extracts)
     blobs.expect([made.blobs[extract.path] for extract in extracts])
     notices = [f"as committed on {commit.day} ({commit.name[:10]})"]
-    notices += status_notice(made.statuses, last_day(window.as_of))
+    notices += status_notice(made.statuses, last_day(request.as_of))
+    missing -= blobs.too_large
+    if blobs.too_large:
+        most = f"over {MOST_NOTE_BYTES // 1_000_000} MB"
+        notices.append(f"{counted(blobs.too_large, 'note')} {most}: left out")
     if missing:
         notices.append(f"{counted(missing, 'note')} not in this partial clone: left out")
     exact = made.meter.exact
-    record = Record(subject, window.call(), extracts, tuple(notices), exact, narrowed=True)
+    record = Record(subject, request.call(), extracts, tuple(notices), exact, narrowed=True)
     if not missing:
         _newest[vault] = asked, record
     return record
@@ -86,15 +90,15 @@ class _Making:
     A note that stands in the index byte for byte is not parsed again, unless its sections are asked.
     """
 
-    def __init__(self, snapshot: Snapshot, vault: Vault, window: Window) -> None:
+    def __init__(self, view: View, vault: Vault, request: FullRequest) -> None:
         self.extracts: list[Extract] = []
         self.statuses: list[tuple[StatusBlock, str]] = []
         self.blobs: dict[str, tuple[str, int]] = {}  # by path: the blob and its characters
         self.meter = Meter()
-        self._settings, self._window = vault.settings, window
-        self._notes = {note.path: note for note in snapshot.notes(window.branch)}
+        self._settings, self._request = vault.settings, request
+        self._notes = {note.path: note for note in view.notes(request.scope.branch)}
         self._statuses: dict[str, list[StatusBlock]] = {}
-        for row in snapshot.statuses(window.branch):
+        for row in view.statuses(request.scope.branch):
             self._statuses.setdefault(row.note.path, []).append(row.status)
 
     def add(self, file: Committed, raw: bytes, blobs: Blobs, matcher: Matcher) -> None:
@@ -105,18 +109,18 @@ class _Making:
         known = self._notes.get(path)
         places: Iterable[_Place]
         tokens: int | None = None
-        if known and not self._window.query and known.digest == text_digest(raw):
+        if known and not self._request.query and known.digest == text_digest(raw):
             statuses: Sequence[StatusBlock] = self._statuses.get(path, ())
-            places, tokens = _places(known, text, self._window), known.tokens
+            places, tokens = _places(known, text, self._request), known.tokens
         else:
             note = parse_note(path, raw, self._settings)
             if note.kind == "brief":
                 return
             statuses = note.statuses
             places = (
-                _sections(note, self._window, matcher)
-                if self._window.query
-                else _places(note, text, self._window)
+                _sections(note, self._request, matcher)
+                if self._request.query
+                else _places(note, text, self._request)
             )
         self.statuses += [(status, path) for status in statuses]
         for date, line, begin, end in places:
@@ -129,26 +133,27 @@ class _Making:
 
 def status_notice(statuses: Sequence[tuple[StatusBlock, str]], day: str) -> list[str]:
     """A line that names the newest status (given with its path) up to a day, where there is one."""
-    dated = [(s, path) for s, path in statuses if s.date and last_day(s.date) <= day]
+    up_to = Scope(until=day)
+    dated = [(s, path) for s, path in statuses if up_to.holds_every_day(s.date)]
     if not dated:
         return []
     status, path = max(dated, key=lambda p: (p[0].date, p[0].time, p[1], p[0].line))
     return [f"newest status then: {status.heading} · {path}:{status.line}-{status.last_line}"]
 
 
-def _places(note: Dated, text: str, window: Window) -> Iterator[_Place]:
-    """The note, or those of its stretches that lie in the window."""
-    if not window.dated or len(note.units) < 2:
-        if window.holds(note.date):
+def _places(note: Dated, text: str, request: FullRequest) -> Iterator[_Place]:
+    """The note, or those of its stretches that lie in the window of a request."""
+    if not request.scope.has_window or len(note.units) < 2:
+        if request.scope.holds_first_day(note.date):
             yield note.date, 1, 0, len(text)
         return
     starts = [0, *accumulate(map(len, line_ends_kept(text)))]
     for unit in stretches_of(note):
-        if window.holds(unit.date):
+        if request.scope.holds_first_day(unit.date):
             yield unit.date, unit.first_line, starts[unit.first_line - 1], starts[unit.last_line]
 
 
-def _sections(note: Note, window: Window, matcher: Matcher) -> Iterator[_Place]:
+def _sections(note: Note, request: FullRequest, matcher: Matcher) -> Iterator[_Place]:
     """The sections in the window that hold all words of its query."""
     end = 0
     for section in _whole_sections(note.sections):
@@ -158,7 +163,7 @@ def _sections(note: Note, window: Window, matcher: Matcher) -> Iterator[_Place]:
         body = "".join(piece.text for piece in section)
         begin, end = end, end + len(body)
         date = date_at(note, section[0].first_line, section_date(headings))
-        if window.holds(date) and matcher.holds_all(f"{above}\n{body}"):
+        if request.scope.holds_first_day(date) and matcher.holds_all(f"{above}\n{body}"):
             yield date, section[0].first_line, begin, end
 
 

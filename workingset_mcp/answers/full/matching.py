@@ -6,10 +6,10 @@ a piece, CJK words of a title, `C++`) is looked up in the text. Not here: rankin
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 from workingset_mcp.answers.search.query import Concept, fold, parse_query, words_of
-from workingset_mcp.index import Snapshot, Stemmer
+from workingset_mcp.index import View, open_stemmer
+from workingset_mcp.index.query import Expr, Term
 from workingset_mcp.index.rows import SectionRow
 from workingset_mcp.notes.dates import find_dates
 
@@ -21,7 +21,7 @@ class Matcher:
 
     def __init__(self, query: str) -> None:
         self.concepts = parse_query(query).concepts
-        self._stemmer = Stemmer()
+        self._stemmer = open_stemmer()
 
     def close(self) -> None:
         """Close the stemmer."""
@@ -62,10 +62,10 @@ class Matcher:
         )
 
 
-def sections_with(snapshot: Snapshot, branch: str | None, query: str) -> list[Start]:
+def sections_with(view: View, branch: str | None, query: str) -> list[Start]:
     """Where every section begins that holds all words of a query."""
     with Matcher(query) as matcher:
-        look = _Look(snapshot, branch, matcher)
+        look = _Look(view, branch, matcher)
         wanted: set[Start] | None = None
         for concept in matcher.concepts:
             wanted = look.sections_of(concept, wanted)
@@ -75,17 +75,19 @@ def sections_with(snapshot: Snapshot, branch: str | None, query: str) -> list[St
 
 
 class _Look:
-    """One query over one branch of a snapshot."""
+    """One query over the vault, or over one branch of it."""
 
-    def __init__(self, snapshot: Snapshot, branch: str | None, matcher: Matcher) -> None:
-        self._snapshot = snapshot
+    def __init__(self, view: View, branch: str | None, matcher: Matcher) -> None:
+        self._view = view
         self._branch = branch
         self._matcher = matcher
-        self._fronts = self._front_matter()
+        self._fronts = [
+            ((note_id, ordinal), text) for note_id, ordinal, text in view.front_matters(branch)
+        ]
 
     def sections_of(self, concept: Concept, among: set[Start] | None) -> set[Start]:
         """Sections that hold a concept; with `among`, of these only."""
-        found = self._indexed(concept.match)
+        found = self._indexed(concept.expr)
         found = found if among is None else found & among
         if concept.kind == "cjk" or concept.literal:
             found = {start for start in found if self._says(start, concept)}
@@ -97,19 +99,19 @@ class _Look:
                 found.add(start)
         return found
 
-    def _indexed(self, match: str) -> set[Start]:
-        rows = self._snapshot.matching_sections(f"{{heads body cjk dt}} : ({match})", self._branch)
+    def _indexed(self, expr: Expr) -> set[Start]:
+        rows = self._view.matching_sections(expr, self._branch)
         return {
             (note_id, ordinal) if opens else self._start_of((note_id, ordinal))
             for note_id, ordinal, opens in rows
         }
 
     def _start_of(self, piece: Start) -> Start:
-        return piece[0], self._snapshot.section_start(*piece)
+        return piece[0], self._view.section_start(*piece)
 
     def _says(self, start: Start, concept: Concept) -> bool:
         """Whether the text itself, or a heading above it, holds what the index took for a match."""
-        rows = self._snapshot.whole_section(*start)
+        rows = self._view.whole_section(*start)
         return self._matcher.holds(concept, text_under_headings(rows))
 
     def _over_piece_ends(
@@ -122,26 +124,13 @@ class _Look:
         for word in concept.words:
             if not candidates:
                 break
-            candidates &= self._indexed(f'"{word}"')
+            candidates &= self._indexed(Term(word))
         return {start for start in candidates if self._says(start, concept)}
 
     @cached_property
     def _in_pieces(self) -> set[Start]:
         """Long sections, which are kept in pieces."""
-        sql = "SELECT s.note_id, s.ordinal FROM section s WHERE NOT s.opens"
-        if self._branch is not None:
-            sql += " AND s.note_id IN (SELECT id FROM note WHERE branch = ?)"
-        where = [] if self._branch is None else [self._branch]
-        return {self._start_of((row[0], row[1])) for row in self._snapshot.select(sql, where)}
-
-    def _front_matter(self) -> list[tuple[Start, str]]:
-        sql = "SELECT s.note_id, s.ordinal, substr(s.text, 1, s.skip) FROM section s"
-        sql += " JOIN note n ON n.id = s.note_id WHERE s.skip > 0 AND n.kind != 'brief'"
-        where: list[Any] = []
-        if self._branch is not None:
-            sql += " AND n.branch = ?"
-            where.append(self._branch)
-        return [((row[0], row[1]), row[2]) for row in self._snapshot.select(sql, where)]
+        return {self._start_of(piece) for piece in self._view.later_pieces(self._branch)}
 
 
 def text_under_headings(rows: Sequence[SectionRow]) -> str:

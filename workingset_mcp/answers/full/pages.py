@@ -16,6 +16,7 @@ from workingset_mcp.answers.answer import Answer, Call, Source, counted, fenced
 from workingset_mcp.answers.budget import MOST_BUDGET, count_tokens, take_lines
 from workingset_mcp.caller import stop_if_gone
 from workingset_mcp.errors import ArgumentError
+from workingset_mcp.notes.dates import first_day
 from workingset_mcp.notes.markdown import line_ends_kept
 
 UNDATED = "undated"  # as `since`: only what carries no date
@@ -116,11 +117,6 @@ class Page:
     pages: int = 0
     next_cursor: Cursor | None = None
     shown: tuple[ShownExtract, ...] = ()
-
-
-def first_day(value: str) -> str:
-    """The first day that an ISO date of any precision can mean."""
-    return f"{value}-01-01"[:10]
 
 
 def compose_page(

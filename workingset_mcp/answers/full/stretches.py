@@ -13,11 +13,11 @@ from typing import Protocol
 from workingset_mcp.answers.answer import Call
 from workingset_mcp.answers.budget import count_tokens, estimate_tokens
 from workingset_mcp.answers.full.matching import sections_with
-from workingset_mcp.answers.full.pages import UNDATED, Extract, first_day
+from workingset_mcp.answers.full.pages import UNDATED, Extract
 from workingset_mcp.caller import stop_if_gone
-from workingset_mcp.index import Snapshot
+from workingset_mcp.index import Scope, View
+from workingset_mcp.index.query import WHOLE_VAULT
 from workingset_mcp.index.rows import NoteRow
-from workingset_mcp.notes.dates import last_day
 from workingset_mcp.notes.markdown import line_ends_kept
 from workingset_mcp.notes.note import DatedStretch
 
@@ -39,48 +39,22 @@ class Dated(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
-    """What of a branch is asked for. Dates are ISO, of any precision, both ends included."""
+class FullRequest:
+    """What full context is asked for: a scope, a query, and the day as of which (ISO, any precision)."""
 
-    branch: str | None = None
+    scope: Scope = WHOLE_VAULT
     query: str = ""
-    since: str = ""
-    until: str = ""
     as_of: str = ""
-
-    @property
-    def dated(self) -> bool:
-        """Whether dates narrow it."""
-        return bool(self.since or self.until)
 
     def call(self) -> Call:
         """The call that asks for it."""
+        scope = self.scope
         named = {
-            "branch": self.branch or "", "query": self.query,
-            "since": self.since, "until": self.until, "as_of": self.as_of,
+            "branch": scope.branch or "", "query": self.query,
+            "since": UNDATED if scope.undated else scope.since, "until": scope.until,
+            "as_of": self.as_of,
         }  # fmt: skip
         return Call("query_full_context", {name: value for name, value in named.items() if value})
-
-    def holds(self, date: str) -> bool:
-        """Whether a date lies in the window; undated only where nothing or `undated` was asked.
-
-        A month or a year counts at its first day, so that windows side by side hold a note once.
-        """
-        if self.since == UNDATED:
-            return not date
-        if not self.dated:
-            return True
-        if not date:
-            return False
-        day = first_day(date)
-        after = not self.since or first_day(self.since) <= day
-        return after and (not self.until or day <= last_day(self.until))
-
-    def begins_inside(self, date: str) -> bool:
-        """Whether the window begins inside the month or year that a date says."""
-        if not self.since or self.since == UNDATED or not date:
-            return False
-        return first_day(date) < first_day(self.since) <= last_day(date)
 
 
 class Meter:
@@ -137,54 +111,56 @@ def digest_of(text: str) -> str:
     return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
-def note_extract(snapshot: Snapshot, note: NoteRow, tokens: int) -> Extract:
+def note_extract(view: View, note: NoteRow, tokens: int) -> Extract:
     """A whole note, read when it is shown."""
-    text = partial(snapshot.text, note.id)
+    text = partial(view.text, note.id)
     return Extract(note.path, note.date, 1, tokens, note.digest.hex(), text)
 
 
 def line_extracts(
-    snapshot: Snapshot, note: NoteRow, units: Sequence[DatedStretch], meter: Meter
+    view: View, note: NoteRow, units: Sequence[DatedStretch], meter: Meter
 ) -> list[Extract]:
     """Stretches of lines of a note, read again when they are shown."""
     if not units:
         return []
-    lines = line_ends_kept(snapshot.text(note.id))
+    lines = line_ends_kept(view.text(note.id))
     found = []
     for unit in units:
         text = "".join(lines[unit.first_line - 1 : unit.last_line])
-        read = partial(_lines, snapshot, note.id, unit.first_line, unit.last_line)
+        read = partial(_lines, view, note.id, unit.first_line, unit.last_line)
         tokens = meter.tokens(text)
         found.append(Extract(note.path, unit.date, unit.first_line, tokens, digest_of(text), read))
     return found
 
 
 def dated_parts(
-    snapshot: Snapshot, window: Window, note: NoteRow, tokens: int, meter: Meter
+    view: View, request: FullRequest, note: NoteRow, tokens: int, meter: Meter
 ) -> list[Extract]:
     """The note, or those of its stretches that lie in the window."""
     if len(note.units) < 2:
-        return [note_extract(snapshot, note, tokens)] if window.holds(note.date) else []
-    units = [unit for unit in stretches_of(note) if window.holds(unit.date)]
-    return line_extracts(snapshot, note, units, meter)
+        return (
+            [note_extract(view, note, tokens)] if request.scope.holds_first_day(note.date) else []
+        )
+    units = [unit for unit in stretches_of(note) if request.scope.holds_first_day(unit.date)]
+    return line_extracts(view, note, units, meter)
 
 
 def sections_of_query(
-    snapshot: Snapshot, window: Window, notes: Sequence[NoteRow], meter: Meter
+    view: View, request: FullRequest, notes: Sequence[NoteRow], meter: Meter
 ) -> list[tuple[Extract, int]]:
     """Every section in the window that holds all words of its query, and its last line."""
     by_id = {note.id: note for note in notes}
     found = []
-    for note_id, ordinal in sections_with(snapshot, window.branch, window.query):
+    for note_id, ordinal in sections_with(view, request.scope.branch, request.query):
         note = by_id.get(note_id)
         if note is None:
             continue
-        rows = snapshot.whole_section(note_id, ordinal)
+        rows = view.whole_section(note_id, ordinal)
         date = date_at(note, rows[0].first_line, rows[0].date)
-        if window.holds(date):
+        if request.scope.holds_first_day(date):
             text = "".join(row.text for row in rows)
             extract = extract_of(note.path, date, rows[0].first_line, text, meter)
-            read = partial(_section, snapshot, note_id, ordinal)
+            read = partial(_section, view, note_id, ordinal)
             found.append((replace(extract, text=read), rows[-1].last_line))
     return found
 
@@ -194,8 +170,8 @@ def in_order(extracts: Sequence[Extract]) -> tuple[Extract, ...]:
     return tuple(sorted(extracts, key=lambda e: (e.date, e.path, e.first_line)))
 
 
-def _lines(snapshot: Snapshot, note_id: int, first: int, last: int) -> str:
-    rows = snapshot.sections(note_id, first, last)
+def _lines(view: View, note_id: int, first: int, last: int) -> str:
+    rows = view.sections(note_id, first, last)
     if not rows:
         return ""
     skipped = first - rows[0].first_line
@@ -203,5 +179,5 @@ def _lines(snapshot: Snapshot, note_id: int, first: int, last: int) -> str:
     return "".join(lines[skipped : skipped + last - first + 1])
 
 
-def _section(snapshot: Snapshot, note_id: int, ordinal: int) -> str:
-    return "".join(row.text for row in snapshot.whole_section(note_id, ordinal))
+def _section(view: View, note_id: int, ordinal: int) -> str:
+    return "".join(row.text for row in view.whole_section(note_id, ordinal))

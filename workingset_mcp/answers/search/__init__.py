@@ -2,12 +2,10 @@
 under a budget (`pack`).
 """
 
-from workingset_mcp.answers.search.hits import Filter
 from workingset_mcp.answers.search.pack import Passage, pack
 from workingset_mcp.answers.search.query import Concept, Query, parse_query
 from workingset_mcp.answers.search.rank import Ranking, boost_and_cut, rank
 
 __all__ = [
-    "Concept", "Filter", "Passage", "Query", "Ranking", "boost_and_cut", "pack", "parse_query",
-    "rank",
+    "Concept", "Passage", "Query", "Ranking", "boost_and_cut", "pack", "parse_query", "rank",
 ]  # fmt: skip

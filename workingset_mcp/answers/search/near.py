@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterator
 
 from workingset_mcp.answers.search.query import LETTER, fold
-from workingset_mcp.index import Snapshot, Stemmer, Within
+from workingset_mcp.index import Scope, Stemmer, View
+from workingset_mcp.index.query import Term
 
 MOST_NEAR = 3
 LIKENESS = 0.86
@@ -18,27 +19,23 @@ _MOST_SCORED_ROWS = 1_000
 _MOST_NOTES = 100
 
 
-def nearest_words(
-    word: str, snapshot: Snapshot, stemmer: Stemmer, within: Within
-) -> tuple[str, ...]:
-    """Words as they are written in notes within the limits, that look like an absent one.
+def nearest_words(word: str, view: View, stemmer: Stemmer, scope: Scope) -> tuple[str, ...]:
+    """Words as they are written in notes of a scope, that look like an absent one.
 
-    They are looked for once: who found nothing asks again with the same words and others beside them.
+    Each is looked for once: a caller who found nothing asks again with the same words and others.
     """
-    asked = ("near", word, within)
-    return snapshot.once(asked, lambda: _nearest_words(word, snapshot, stemmer, within))
+    asked = ("near", word, scope)
+    return view.once(asked, lambda: _nearest_words(word, view, stemmer, scope))
 
 
-def _nearest_words(
-    word: str, snapshot: Snapshot, stemmer: Stemmer, within: Within
-) -> tuple[str, ...]:
+def _nearest_words(word: str, view: View, stemmer: Stemmer, scope: Scope) -> tuple[str, ...]:
     from rapidfuzz import process  # 35 ms, for a word that no note holds
     from rapidfuzz.distance import JaroWinkler
 
     if len(word) < 3:
         return ()
     first, following = word[:2], word[0] + chr(ord(word[1]) + 1)
-    stems = dict(snapshot.words_between(first, following, _MOST_WORDS))
+    stems = dict(view.words_between(first, following, _MOST_WORDS))
     found: list[str] = []
     alike = process.extract(word, [*stems], scorer=JaroWinkler.similarity, limit=_MOST_ALIKE)
     for stem, score, _ in alike:
@@ -46,10 +43,8 @@ def _nearest_words(
             continue
         if not stem.isalnum():
             continue
-        if stems[stem] <= _MOST_SCORED_ROWS:
-            texts = _best_section(stem, snapshot, within)
-        else:
-            texts = _first_notes(snapshot, within)
+        is_frequent = stems[stem] > _MOST_SCORED_ROWS
+        texts = _first_notes(view, scope) if is_frequent else _best_section(stem, view, scope)
         written = _as_written(stem, texts, stemmer)
         if written and written not in found:
             found.append(written)
@@ -58,25 +53,22 @@ def _nearest_words(
     return tuple(found)
 
 
-def _best_section(stem: str, snapshot: Snapshot, within: Within) -> Iterator[str]:
-    for hit in snapshot.match(f'"{stem}"', 1, within):
-        yield snapshot.sections_by_id([hit.section_id])[hit.section_id].text
+def _best_section(stem: str, view: View, scope: Scope) -> Iterator[str]:
+    for hit in view.search(Term(stem), 1, scope):
+        yield view.sections_by_id([hit.section_id])[hit.section_id].text
 
 
-def _first_notes(snapshot: Snapshot, within: Within) -> Iterator[str]:
+def _first_notes(view: View, scope: Scope) -> Iterator[str]:
     """Notes by path, with their paths: what is in many sections is in one of the first."""
-    sql = f"SELECT n.id, n.path FROM note n WHERE n.kind != 'brief' {within.sql} ORDER BY n.path LIMIT ?"  # noqa: S608  # `within` is ours
-    for note_id, path in snapshot.select(sql, (*within.parameters, _MOST_NOTES)):
+    for note_id, path in view.first_notes(scope, _MOST_NOTES):
         yield path
-        yield snapshot.text(note_id)
+        yield view.text(note_id)
 
 
 def _as_written(stem: str, texts: Iterator[str], stemmer: Stemmer) -> str:
     begin = stem[:3]
     words = re.compile(rf"{begin}(?<!{LETTER}{begin}){LETTER}*")
     for text in map(fold, texts):
-        if stem[:-1] not in text:  # `company` is kept as `compani`
-            continue
         for word in words.finditer(text):
             if stemmer.stem(word[0]) == stem:
                 return word[0]

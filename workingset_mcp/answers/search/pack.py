@@ -6,8 +6,7 @@ reaches rank 20 and deeper. Pure. Not here: the order (`rank`) and the answer ar
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -16,12 +15,13 @@ from workingset_mcp.answers.budget import count_tokens, cut_to_tokens
 from workingset_mcp.answers.search.hits import Weighed
 from workingset_mcp.answers.search.query import fold
 from workingset_mcp.answers.search.rank import Ranked, begins_a_word
+from workingset_mcp.index.rows import CJK
 from workingset_mcp.notes.markdown import split_lines
 
 LONG_LINE = 300
-_made = tuple.__new__  # twice as fast as calling the class
 LEAST_PASSAGE_TOKENS = 30
 LEAST_CAP_TOKENS = 120
+MOST_STEMS, MOST_STEM_CHARACTERS = 64, 64  # of a phrase: a longer one is told by its beginning
 
 
 class Tier(NamedTuple):
@@ -29,7 +29,7 @@ class Tier(NamedTuple):
 
     whole_tokens: int
     hits: int
-    units: int
+    pieces: int
     before: int
     after: int
     share: float
@@ -40,13 +40,14 @@ _NEXT = tuple(Tier(200, 6, 12, 1, 3, share) for share in (0.20, 0.15, 0.10, 0.10
 _REST = Tier(80, 2, 5, 0, 2, 0.10)
 TIERS = (*_FIRST, *_NEXT)
 
-_LETTER = r"[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
+_IN_A_WORD = re.compile(rf"[^\W{CJK}]")
+_WORD_SIGN = re.compile(r"\w")
 _NO_LETTERS = b"*_`#>-+ \t\n\v\f\r\x1c\x1d\x1e\x1f"  # emphasis, marks and blanks
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])")
 _ASCII_SENTENCE_END = re.compile(r"[.!?;]\s+")  # five times as fast
 
 
-class Unit(NamedTuple):
+class Piece(NamedTuple):
     """A line, or a sentence of an over-long line: the smallest thing shown."""
 
     line: int
@@ -86,7 +87,7 @@ def pack(
         tier = TIERS[at] if at < len(TIERS) else _REST
         cap = min(left, max(LEAST_CAP_TOKENS, int(budget_tokens * tier.share)))
         passage = _passage(one, copies, tier, cap, finders, tight=budget_tokens < 1_900)
-        if passage is None and sections[one.note.id] == 1 and not _units(one):
+        if passage is None and sections[one.note.id] == 1 and not _pieces(one):
             passage = _named(one, copies)
         if not passages and (passage is None or passage.tokens > left):
             passage = _smaller(one, copies, left, finders)
@@ -149,18 +150,18 @@ def _passage(
     one: Ranked, copies: tuple[Source, ...], tier: Tier, cap: int,
     finders: Sequence[tuple[float, Callable[[str], bool]]], *, tight: bool,
 ) -> Passage | None:  # fmt: skip
-    units = _units(one)
+    pieces = _pieces(one)
     head = _heading_line(one)
     room = cap - len(head) // 3 - 14
-    if not units or room < 10:
+    if not pieces or room < 10:
         return None
-    costs = [_cost(unit.text) for unit in units]
+    costs = [_cost(piece.text) for piece in pieces]
     whole = tier.whole_tokens * (0.7 if tight else 1.0)
     every = sum(costs) <= min(whole, room)
-    chosen = [*range(len(units))] if every else _windows(units, costs, tier, room, finders)
+    chosen = [*range(len(pieces))] if every else _windows(pieces, costs, tier, room, finders)
     if not chosen:
-        units, chosen = _beginning(units, finders, room)
-    runs = tuple(_runs(units, chosen))
+        pieces, chosen = _beginning(pieces, finders, room)
+    runs = tuple(_runs(pieces, chosen))
     if not runs:
         return None
     text = _printed(one, head, runs, copies)
@@ -168,24 +169,24 @@ def _passage(
 
 
 def _beginning(
-    units: Sequence[Unit], finders: Sequence[tuple[float, Callable[[str], bool]]], room: int
-) -> tuple[list[Unit], list[int]]:
-    """The stretch of the best unit that says most, where even that unit is longer than the room."""
+    pieces: Sequence[Piece], finders: Sequence[tuple[float, Callable[[str], bool]]], room: int
+) -> tuple[list[Piece], list[int]]:
+    """The stretch of the best piece that says most, where even that piece is longer than the room."""
 
     def value(text: str) -> float:
         folded = fold(text)
         return sum(idf for idf, holds in finders if holds(folded))
 
-    best = max(units, key=lambda unit: value(unit.text))
+    best = max(pieces, key=lambda piece: value(piece.text))
     width = max(24, room * 2)
     starts = range(0, max(1, len(best.text) - width // 2), width // 2)
     start = max(starts, key=lambda at: (value(best.text[at : at + width]), -at))
     kept = start + cut_to_tokens(best.text[start : start + width], room)
     parts = [best.text[:start], best.text[start:kept], best.text[kept:]]
-    return [Unit(best.line, text, part=True) for text in parts], [1] if parts[1].strip() else []
+    return [Piece(best.line, text, part=True) for text in parts], [1] if parts[1].strip() else []
 
 
-def _units(one: Ranked) -> list[Unit]:
+def _pieces(one: Ranked) -> list[Piece]:
     """Lines of a section without its heading line and front matter; long ones in sentences."""
     section = one.section
     skipped = len(split_lines(section.text[: section.skip])) if section.skip else 0
@@ -193,20 +194,20 @@ def _units(one: Ranked) -> list[Unit]:
     number = section.first_line + skipped
     if _has_heading_line(one) and not skipped and any(line.strip() for line in lines[1:]):
         lines, number = lines[1:], number + 1  # a heading alone is shown
-    units: list[Unit] = []
+    pieces: list[Piece] = []
     for at, line in enumerate(lines, number):
         if len(line) <= LONG_LINE:
-            units.append(_made(Unit, (at, line, False)))
+            pieces.append(Piece(at, line, False))
         else:
-            units.extend(_sentences(at, line))
-    while units and not units[0].text.strip() and not units[0].part:
-        units.pop(0)
-    while units and not units[-1].text.strip() and not units[-1].part:
-        units.pop()
-    return units
+            pieces.extend(_sentences(at, line))
+    while pieces and not pieces[0].text.strip() and not pieces[0].part:
+        pieces.pop(0)
+    while pieces and not pieces[-1].text.strip() and not pieces[-1].part:
+        pieces.pop()
+    return pieces
 
 
-def _sentences(number: int, line: str) -> Iterator[Unit]:
+def _sentences(number: int, line: str) -> Iterator[Piece]:
     """Pieces of a long line, cut at sentence ends, else hard."""
     start = 0
     ends = _ASCII_SENTENCE_END if line.isascii() else _SENTENCE_END
@@ -218,27 +219,27 @@ def _sentences(number: int, line: str) -> Iterator[Unit]:
         yield from _hard_pieces(number, line[start:])
 
 
-def _hard_pieces(number: int, text: str) -> Iterator[Unit]:
+def _hard_pieces(number: int, text: str) -> Iterator[Piece]:
     for start in range(0, len(text), 1_200):
-        yield Unit(number, text[start : start + 1_200], part=True)
+        yield Piece(number, text[start : start + 1_200], part=True)
 
 
 def _windows(
-    units: Sequence[Unit], costs: Sequence[int], tier: Tier, room: int,
+    pieces: Sequence[Piece], costs: Sequence[int], tier: Tier, room: int,
     finders: Sequence[tuple[float, Callable[[str], bool]]],
 ) -> list[int]:  # fmt: skip
-    """Indexes of the units worth showing: the best ones, each with a little around it."""
-    whole = fold("\n".join([unit.text for unit in units]))
+    """Indexes of the pieces worth showing: the best ones, each with a little around it."""
+    whole = fold("\n".join([piece.text for piece in pieces]))
     there = [(idf, holds) for idf, holds in finders if holds(whole)]
     own = [sum([idf for idf, holds in there if holds(line)]) for line in whole.split("\n")]
-    last = len(units) - 1
+    last = len(pieces) - 1
     values = [
         value + 0.4 * ((own[at - 1] if at else 0.0) + (own[at + 1] if at < last else 0.0))
         for at, value in enumerate(own)
     ]
     chosen: set[int] = set()
     used = 0
-    for best in sorted(range(len(units)), key=lambda at: (-values[at], at))[: tier.hits]:
+    for best in sorted(range(len(pieces)), key=lambda at: (-values[at], at))[: tier.hits]:
         if not chosen and costs[best] > room:
             return []  # what says most is cut, not passed over
         if values[best] <= 0 and chosen:
@@ -252,37 +253,37 @@ def _windows(
             if at in chosen or not 0 <= at <= last:
                 continue
             gap = 0 if not chosen or at - 1 in chosen or at + 1 in chosen else 14
-            if len(chosen) >= tier.units or used + costs[at] + gap > room:
+            if len(chosen) >= tier.pieces or used + costs[at] + gap > room:
                 break
             chosen.add(at)
             used += costs[at] + gap
     return sorted(chosen)
 
 
-def _runs(units: Sequence[Unit], chosen: Sequence[int]) -> Iterator[tuple[int, int, str, bool]]:
+def _runs(pieces: Sequence[Piece], chosen: Sequence[int]) -> Iterator[tuple[int, int, str, bool]]:
     start = 0
     while start < len(chosen):
         end = start
         while end + 1 < len(chosen) and chosen[end + 1] == chosen[end] + 1:
             end += 1
         first, last = chosen[start], chosen[end]
-        while last > first and not units[last].text.strip():
+        while last > first and not pieces[last].text.strip():
             last -= 1
-        while last > first and not units[first].text.strip():
+        while last > first and not pieces[first].text.strip():
             first += 1
-        run = units[first : last + 1]
+        run = pieces[first : last + 1]
         text = run[0].text
-        for before, unit in pairwise(run):
-            text += unit.text if unit.line == before.line else f"\n{unit.text}"
+        for before, piece in pairwise(run):
+            text += piece.text if piece.line == before.line else f"\n{piece.text}"
         if text.strip():
-            yield run[0].line, run[-1].line, text, _is_cut(units, first, last)
+            yield run[0].line, run[-1].line, text, _is_cut(pieces, first, last)
         start = end + 1
 
 
-def _is_cut(units: Sequence[Unit], first: int, last: int) -> bool:
+def _is_cut(pieces: Sequence[Piece], first: int, last: int) -> bool:
     """Whether a run begins or ends inside a line."""
-    before = first > 0 and units[first - 1].line == units[first].line
-    return before or (last + 1 < len(units) and units[last + 1].line == units[last].line)
+    before = first > 0 and pieces[first - 1].line == pieces[first].line
+    return before or (last + 1 < len(pieces) and pieces[last + 1].line == pieces[last].line)
 
 
 def _heading_line(one: Ranked) -> str:
@@ -315,14 +316,53 @@ def _finder(one: Weighed) -> Callable[[str], bool]:
     if concept.literal or concept.kind == "cjk":
         needle = concept.literal or concept.words[0]
         return lambda text: needle in text
-    stems = [
-        stem[:-1] if stem.endswith("i") and len(stem) > 2 else stem for stem in one.stems if stem
-    ]
-    if len(stems) < 2:
-        return lambda text: bool(stems) and begins_a_word(text, stems[0])
+    beginnings = [beginning for beginning in one.beginnings if beginning]
+    if len(beginnings) < 2:
+        return lambda text: bool(beginnings) and begins_a_word(text, beginnings[0])
 
-    @cache
-    def pattern() -> re.Pattern[str]:
-        return re.compile(rf"(?<!{_LETTER})" + r"\w*\W{0,3}".join(map(re.escape, stems)))
+    return lambda text: (
+        all(one in text for one in beginnings) and _follow_each_other(text, beginnings)
+    )
 
-    return lambda text: all(stem in text for stem in stems) and bool(pattern().search(text))
+
+def _follow_each_other(text: str, stems: Sequence[str]) -> bool:
+    """Whether words that begin with these stems follow each other, three other signs apart at most.
+
+    Sets of places are numbers, a bit for each place: the cost is linear in the text. A pattern would
+    try every way to part the words.
+    """
+    first, *others = [stem[:MOST_STEM_CHARACTERS] for stem in stems[:MOST_STEMS]]
+    begins = _bits((at for at in _places_of(first, text) if _begins_there(text, at)), len(text))
+    found = {stem: _bits(_places_of(stem, text), len(text)) for stem in set(others)}
+    in_words = _bits((matched.start() for matched in _WORD_SIGN.finditer(text)), len(text))
+    length = len(first)
+    for stem in others:
+        ends = begins << length
+        reached = ends | ((ends & in_words) + in_words) ^ in_words  # the rest of each word
+        behind = reached & ~in_words
+        for _ in range(3):
+            behind <<= 1
+            reached |= behind
+            behind &= ~in_words
+        begins, length = found[stem] & reached, len(stem)
+    return begins != 0
+
+
+def _bits(places: Iterable[int], length: int) -> int:
+    """A number with a bit for each of these places in a text."""
+    signs = bytearray(b"0") * (length + 1)
+    for at in places:
+        signs[length - at] = 49  # "1"
+    return int(signs, 2)
+
+
+def _begins_there(text: str, at: int) -> bool:
+    return not at or not _IN_A_WORD.match(text, at - 1)
+
+
+def _places_of(needle: str, text: str) -> Iterator[int]:
+    """Every place of a needle in a text, those that overlap too."""
+    at = text.find(needle)
+    while at >= 0:
+        yield at
+        at = text.find(needle, at + 1)

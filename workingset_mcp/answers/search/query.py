@@ -1,7 +1,7 @@
 """What a person typed, as concepts: words, phrases, CJK pairs, dates. Pure.
 
-No character of a query is ever syntax: each concept is rendered here into a quoted MATCH term. Not
-here: how often a concept occurs and which sections hold it (`rank`).
+Each concept carries the expression that the index is asked for. Not here: how often a concept occurs
+and which sections hold it (`hits`).
 """
 
 import re
@@ -9,9 +9,10 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from workingset_mcp.answers.search.stop_words import TEXT as _STOP_TEXT
+from workingset_mcp.index.query import Expr, Or, Phrase, Prefix, Term
 from workingset_mcp.index.rows import CJK_RUN
 from workingset_mcp.notes.dates import find_dates
 
@@ -37,16 +38,17 @@ _ACCENT = re.compile(  # Latin, as the tokenizer folds
 _NEGATION = re.compile(r"^(?:[a-z]{2,6}n|ca|wo)['’]t$", re.IGNORECASE)
 _QUOTED = re.compile(r'["“”„«»]([^"“”„«»]{2,200})["“”«»]')
 
-Kind = Literal["word", "phrase", "cjk", "date"]
+_Asked: TypeAlias = tuple[Expr, str]  # an expression, and the literal word
+ConceptKind = Literal["word", "phrase", "cjk", "date"]
 
 
 @dataclass(frozen=True, slots=True)
 class Concept:
-    """One thing a question asks for. `match` is a rendered term; `words` are what to look for."""
+    """One thing a question asks for: `expr` of the index, `words` in a text."""
 
     text: str  # as a person reads it
-    kind: Kind
-    match: str
+    kind: ConceptKind
+    expr: Expr
     words: tuple[str, ...]  # folded
     literal: str = ""  # folded, with symbols the tokenizer drops (`c++`)
     weight: float = 1.0
@@ -70,7 +72,7 @@ def parse_query(
 ) -> Query:
     """Concepts of a question, of the words a caller added, and of the glossary's."""
     text = _clean(text)
-    found: dict[str, Concept] = {}
+    found: dict[_Asked, Concept] = {}
     dates: list[str] = []
     _collect(text, 1.0, found, dates)
     own = len(found)
@@ -114,10 +116,9 @@ def words_of(text: str) -> list[str]:
     return _WORD.findall(text)
 
 
-def cjk_match(word: str) -> str:
-    """The MATCH term of a CJK word: its pairs of characters, one after the other."""
-    pairs = " ".join(word[at : at + 2] for at in range(len(word) - 1))
-    return f'cjk : "{pairs}"'
+def cjk_phrase(word: str) -> Phrase:
+    """A CJK word of two characters or more: its pairs of characters, one after the other."""
+    return Phrase(tuple(word[at : at + 2] for at in range(len(word) - 1)), "cjk")
 
 
 @cache  # of some seven hundred letters
@@ -131,7 +132,7 @@ def _clean(text: str) -> str:
     return unicodedata.normalize("NFC", _SPACE.sub(" ", text.replace("\0", " "))).strip()
 
 
-def _collect(text: str, weight: float, found: dict[str, Concept], dates: list[str]) -> None:
+def _collect(text: str, weight: float, found: dict[_Asked, Concept], dates: list[str]) -> None:
     """Add the concepts of one text; stop words only when nothing else is left."""
     rest = []
     at = 0
@@ -139,7 +140,7 @@ def _collect(text: str, weight: float, found: dict[str, Concept], dates: list[st
         if date.value:
             dates.append(date.value)
             concept = _date_concept(text[date.start : date.end], date.value, weight)
-            found.setdefault(f"{concept.match} ", concept)
+            found.setdefault((concept.expr, ""), concept)
             rest.append(text[at : date.start])
             at = date.end
     rest.append(text[at:])
@@ -148,7 +149,7 @@ def _collect(text: str, weight: float, found: dict[str, Concept], dates: list[st
     if not concepts and not dates:
         concepts = list(_concepts(text, weight, keep_stop_words=True))
     for concept in concepts:
-        found.setdefault(f"{concept.match} {concept.literal}", concept)
+        found.setdefault((concept.expr, concept.literal), concept)
 
 
 def _concepts(text: str, weight: float, *, keep_stop_words: bool) -> Iterator[Concept]:
@@ -176,16 +177,16 @@ def _token_concepts(token: str, weight: float, *, keep_stop_words: bool) -> Iter
     if len(words) == 1:
         if keep_stop_words or words[0] not in STOP_WORDS or literal not in ("", words[0]):
             literal = literal if literal != words[0] else ""
-            yield Concept(literal or bare, "word", f'"{words[0]}"', (words[0],), literal, weight)
+            yield Concept(literal or bare, "word", Term(words[0]), (words[0],), literal, weight)
         return
     yield _phrase(bare, words[:12], weight)
     for word in words[:12]:
         if (len(word) > 2 or (len(word) == 2 and not word.isdecimal())) and word not in STOP_WORDS:
-            yield Concept(word, "word", f'"{word}"', (word,), "", weight)
+            yield Concept(word, "word", Term(word), (word,), "", weight)
 
 
 def _phrase(text: str, words: Sequence[str], weight: float) -> Concept:
-    return Concept(text, "phrase", f'"{" ".join(words)}"', tuple(words), "", weight)
+    return Concept(text, "phrase", Phrase(tuple(words)), tuple(words), "", weight)
 
 
 def _cjk_concepts(token: str, weight: float, *, keep_stop_words: bool) -> Iterator[Concept]:
@@ -193,10 +194,10 @@ def _cjk_concepts(token: str, weight: float, *, keep_stop_words: bool) -> Iterat
     pairs = [run[at : at + 2] for run in runs for at in range(len(run) - 1)]
     kept = [pair for pair in pairs if not _CJK_FUNCTION.intersection(pair)]
     for pair in dict.fromkeys(kept or pairs):
-        yield Concept(pair, "cjk", cjk_match(pair), (pair,), "", weight)
+        yield Concept(pair, "cjk", cjk_phrase(pair), (pair,), "", weight)
     for run in runs:
         if len(run) == 1 and (keep_stop_words or run not in _CJK_FUNCTION):
-            yield Concept(run, "cjk", f'cjk : "{run}" *', (run,), "", weight)
+            yield Concept(run, "cjk", Prefix(run, "cjk"), (run,), "", weight)
 
 
 def _cjk_words(text: str) -> Iterator[str]:
@@ -210,11 +211,11 @@ def _cjk_words(text: str) -> Iterator[str]:
 
 
 def _date_concept(text: str, value: str, weight: float) -> Concept:
-    token = f"d{value.replace('-', '')}"
     written = words_of(fold(text))
     spellings = [value.split("-"), *([written] if written and not CJK_RUN.search(text) else [])]
-    spelled = "".join(f' OR "{" ".join(words)}"' for words in spellings if len(words) > 1)
-    return Concept(value, "date", f'(dt : "{token}"{spelled})', tuple(written), "", weight)
+    spelled = [Phrase(tuple(words)) for words in spellings if len(words) > 1]
+    expr = Or((Term(f"d{value.replace('-', '')}", "dt"), *spelled))
+    return Concept(value, "date", expr, tuple(written), "", weight)
 
 
 STOP_WORDS = frozenset(fold(_STOP_TEXT).split())

@@ -11,11 +11,11 @@ from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
-from workingset_mcp.answers.search.hits import Filter, Weighed, find_hits, hits_of_rare, weigh
+from workingset_mcp.answers.search.hits import Weighed, find_hits, hits_of_rare, weigh
 from workingset_mcp.answers.search.near import nearest_words
-from workingset_mcp.answers.search.query import Concept, Query, cjk_match, fold, words_of
-from workingset_mcp.index import Snapshot, Stemmer
-from workingset_mcp.index.rows import CJK_RUN, NoteRow, SectionRow
+from workingset_mcp.answers.search.query import Concept, Query, cjk_phrase, fold, words_of
+from workingset_mcp.index import Scope, Stemmer, View
+from workingset_mcp.index.rows import CJK, CJK_RUN, NoteRow, SectionRow
 from workingset_mcp.notes.dates import date_words
 
 RERANKED = 60
@@ -28,7 +28,7 @@ EXACT, EXACT_ALONE = 0.2, 1.0  # what the very word is worth beside one that onl
 WEAK_BELOW = 0.38
 MOST_ABSENT = 8  # words that are named as in no note, with what is near them
 _MOST_POSITIONS = 50
-_LETTERS = re.compile(rf"[^\W_{CJK_RUN.pattern[1:-2]}]+")  # as `_is_letter`
+_LETTERS = re.compile(rf"[^\W_{CJK}]+")  # as `_is_letter`
 
 Finder = Callable[[str, int], tuple[list[int], bool]]
 
@@ -53,23 +53,24 @@ class Ranking:
     matched_notes: int
 
 
-def rank(query: Query, snapshot: Snapshot, stemmer: Stemmer, limits: Filter) -> Ranking:
-    """Rank the sections of the vault for a query, within its limits."""
-    within = limits.whole().within()
-    total = snapshot.section_count()
-    weighed = [weigh(c, total, snapshot, stemmer, within) for c in query.concepts]
+def rank(query: Query, view: View, stemmer: Stemmer, scope: Scope) -> Ranking:
+    """Rank the sections in a scope for a query.
+
+    A word that stands outside the window of dates alone is not absent.
+    """
+    anytime, total = scope.anytime(), view.section_count()
+    weighed = [weigh(c, total, view, stemmer, anytime) for c in query.concepts]
     present = [w for w in weighed if w.frequency]
     missing = [
         w.concept for w in weighed if not w.frequency and w.concept.kind == "word" and w.concept.own
     ][:MOST_ABSENT]
     absent: tuple[tuple[str, tuple[str, ...]], ...] = (
-        *((one.text, nearest_words(one.words[0], snapshot, stemmer, within)) for one in missing),
-        *((word, ()) for word in query.cjk_words if not snapshot.holds(cjk_match(word), within)),
+        *((one.text, nearest_words(one.words[0], view, stemmer, anytime)) for one in missing),
+        *((word, ()) for word in query.cjk_words if not view.holds(cjk_phrase(word), anytime)),
     )
     if not present:
         return Ranking((), tuple(weighed), absent, weak=False, matched_notes=0)
-    within = limits.within()
-    hits = find_hits(present, total, snapshot, within)
+    hits = find_hits(present, total, view, scope)
     if not hits:
         return Ranking((), tuple(weighed), absent, weak=False, matched_notes=0)
     best = hits[0].score or 1.0
@@ -78,15 +79,15 @@ def rank(query: Query, snapshot: Snapshot, stemmer: Stemmer, limits: Filter) -> 
         of_note[hit.note_id] = max(of_note.get(hit.note_id, 0.0), hit.score / best)
     hits = sorted(hits, key=lambda h: -(h.score / best + 0.35 * of_note[h.note_id]))
     if len(hits) > RERANKED:
-        rare = hits_of_rare(present, snapshot, within)
+        rare = hits_of_rare(present, view, scope)
         hits = hits[:RERANKED] + [hit for hit in hits[RERANKED:] if hit.section_id in rare]
-    sections = snapshot.sections_by_id([hit.section_id for hit in hits])
-    notes = snapshot.notes_by_id({hit.note_id for hit in hits})
-    asked = _asked(query, present, stemmer)
+    sections = view.sections_by_id([hit.section_id for hit in hits])
+    notes = view.notes_by_id({hit.note_id for hit in hits})
+    sought = _sought(query, present, stemmer)
     ranked = []
     for hit in hits:
         base = hit.score / best + 0.35 * of_note[hit.note_id]
-        ranked.append(_rerank(base, sections[hit.section_id], notes[hit.note_id], asked))
+        ranked.append(_rerank(base, sections[hit.section_id], notes[hit.note_id], sought))
     ranked.sort(key=lambda r: (-r.score, r.note.path, r.section.first_line, r.section.ordinal))
     return Ranking(tuple(ranked), tuple(weighed), absent, _is_weak(ranked, weighed), len(of_note))
 
@@ -103,8 +104,8 @@ def boost_and_cut(ranking: Ranking, branch: str | None, top: int | None) -> Rank
     return replace(ranking, ranked=tuple(ranked[:top]))
 
 
-class _Asked(NamedTuple):
-    """A query as every section is compared with it."""
+class _Sought(NamedTuple):
+    """What every section is compared with: the concepts of a query, and how much each counts."""
 
     dates: tuple[str, ...]
     concepts: tuple[tuple[Weighed, Finder], ...]
@@ -114,8 +115,8 @@ class _Asked(NamedTuple):
     exact_weight: float
 
 
-def _asked(query: Query, present: Sequence[Weighed], stemmer: Stemmer) -> _Asked:
-    return _Asked(
+def _sought(query: Query, present: Sequence[Weighed], stemmer: Stemmer) -> _Sought:
+    return _Sought(
         query.dates,
         tuple((one, _finder(one, stemmer)) for one in present),
         sum(w.idf for w in present),
@@ -125,13 +126,13 @@ def _asked(query: Query, present: Sequence[Weighed], stemmer: Stemmer) -> _Asked
     )
 
 
-def _rerank(base: float, section: SectionRow, note: NoteRow, asked: _Asked) -> Ranked:
+def _rerank(base: float, section: SectionRow, note: NoteRow, sought: _Sought) -> Ranked:
     body = fold(section.text[section.skip :])
     names = fold(f"{note.title}\n{' '.join(section.headings)}\n{note.path}\n{note.names}\n")
     text, body_at = names + body, len(names)
     covered = exact = own = 0.0
     places: list[tuple[float, list[int]]] = []
-    for one, find in asked.concepts:
+    for one, find in sought.concepts:
         positions, is_exact = find(text, body_at)
         if positions:
             covered += one.idf
@@ -143,11 +144,11 @@ def _rerank(base: float, section: SectionRow, note: NoteRow, asked: _Asked) -> R
         places.append((one.idf, positions))
         if is_exact:
             exact += one.idf
-    total, typed = asked.total, asked.typed
-    dated = any(value in (note.date, section.date) for value in asked.dates)
+    total, typed = sought.total, sought.typed
+    dated = any(value in (note.date, section.date) for value in sought.dates)
     score = (
-        base + 0.5 * covered / total + 0.25 * _nearness(places) + asked.exact_weight * exact / total
-        + (asked.own_weight * own / typed if 0 < typed < total else 0.0)
+        base + 0.5 * covered / total + 0.25 * _nearness(places) + sought.exact_weight * exact / total
+        + (sought.own_weight * own / typed if 0 < typed < total else 0.0)
         + 0.5 * dated - (0.3 if len(body) < SHORT_CHARACTERS else 0.0)
     )  # fmt: skip
     return Ranked(section, note, score, max(own / typed if typed else 0.0, covered / total))
@@ -160,7 +161,7 @@ def _finder(one: Weighed, stemmer: Stemmer) -> Finder:
         return partial(_find_whole, whole)
     if len(concept.words) != 1:
         return partial(_find_phrase, concept.words)
-    return partial(_find_word, concept.words[0], one.stems[0], stemmer)
+    return partial(_find_word, concept.words[0], one.stems[0], one.beginnings[0], stemmer)
 
 
 def _find_whole(whole: str, text: str, body_at: int) -> tuple[list[int], bool]:
@@ -169,9 +170,8 @@ def _find_whole(whole: str, text: str, body_at: int) -> tuple[list[int], bool]:
 
 
 def _find_word(
-    word: str, stem: str, stemmer: Stemmer, text: str, body_at: int
+    word: str, stem: str, needle: str, stemmer: Stemmer, text: str, body_at: int
 ) -> tuple[list[int], bool]:
-    needle = stem[:-1] if stem.endswith("i") and len(stem) > 2 else stem
     positions: list[int] = []
     exact = False
     if needle not in text:  # of most sections most words

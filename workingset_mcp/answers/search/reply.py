@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 from workingset_mcp.answers.answer import Answer, counted
 from workingset_mcp.answers.budget import count_tokens
-from workingset_mcp.answers.search.hits import Filter
 from workingset_mcp.answers.search.pack import Passage, pack
 from workingset_mcp.answers.search.query import Query
 from workingset_mcp.answers.search.rank import MOST_ABSENT, Ranking
-from workingset_mcp.index import Snapshot
+from workingset_mcp.index import Scope, View
 
 ASK_FOR_ALSO = 'search again with also=["…", …]: 3 to 6 other words a note might use'
 
@@ -27,7 +26,7 @@ class Found:
 
 
 def compose_search(
-    query: Query, ranking: Ranking, snapshot: Snapshot, limits: Filter, room: int
+    query: Query, ranking: Ranking, snapshot: View, limits: Scope, room: int
 ) -> Answer[Found]:
     """The answer to a search within about `room` tokens."""
     lines = _notices(query, ranking, limits)
@@ -56,7 +55,7 @@ def compose_search(
     return Answer(subject, body, found, sources=sources, body_tokens=tokens)
 
 
-def _notices(query: Query, ranking: Ranking, limits: Filter) -> list[str]:
+def _notices(query: Query, ranking: Ranking, limits: Scope) -> list[str]:
     lines = []
     if ranking.absent:
         where = f"in {limits.branch}" if limits.branch else "in any note"
@@ -73,7 +72,7 @@ def _notices(query: Query, ranking: Ranking, limits: Filter) -> list[str]:
     return lines
 
 
-def _nothing(query: Query, lines: list[str], snapshot: Snapshot, limits: Filter) -> str:
+def _nothing(query: Query, lines: list[str], snapshot: View, limits: Scope) -> str:
     searched = [f"branch {limits.branch}" if limits.branch else "the whole vault"]
     if limits.since or limits.until:
         searched.append(f"dated {limits.since or '…'} to {limits.until or '…'}")

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 
 from workingset_mcp.cli.check.reading import Finding, Reading
-from workingset_mcp.notes.note import BRIEF_KIND
+from workingset_mcp.notes.note import decode, parse_note
+from workingset_mcp.notes.written_brief import unsigned
 from workingset_mcp.settings import today
 
 MOST_DAYS = 60  # tried after the newest note, and before today
@@ -20,15 +21,18 @@ def stale_brief(reading: Reading) -> Iterator[Finding]:
     """WS102: a `brief.md` that is not what the notes say now."""
     workspace, name = reading.workspace, reading.name
     file = workspace.vault.root / name / "brief.md"
+    path = file.relative_to(workspace.vault.root).as_posix()
     try:
-        written = file.read_bytes().decode("utf-8").replace("\r\n", "\n")
-    except (OSError, UnicodeDecodeError):
+        raw, _ = workspace.vault.read(path)
+    except OSError:
         return
-    if f"kind: {BRIEF_KIND}" not in written[:1_000]:
+    if parse_note(path, raw, workspace.settings).kind != "brief":
         return
-    if not any(workspace.brief(name, day=day).body == written for day in _days(reading, written)):
-        path = file.relative_to(workspace.vault.root).as_posix()
-        fix = f"workingset-mcp brief {name} --write"
+    written = unsigned(decode(raw)[0])
+    fix = f"workingset-mcp brief {name} --write"
+    if written is None:
+        yield Finding(path, 0, "was edited since it was written", f"{fix} --force")
+    elif not any(workspace.brief(name, day=day).body == written for day in _days(reading, written)):
         yield Finding(path, 0, "differs from what the notes give now", fix)
 
 

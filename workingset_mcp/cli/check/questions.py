@@ -14,6 +14,7 @@ from rapidfuzz import process
 from workingset_mcp.answers.budget import MOST_BUDGET
 from workingset_mcp.cli.check.reading import Finding, Reading
 from workingset_mcp.errors import WorkingsetError
+from workingset_mcp.vault.files import read_without_links
 from workingset_mcp.workspace.facade import Workspace
 
 FILE_NAME = "workingset-questions.yaml"
@@ -42,7 +43,7 @@ def unanswered(reading: Reading) -> Iterator[Finding]:
     if not reading.first:
         return
     try:
-        raw = (reading.workspace.vault.root / FILE_NAME).read_bytes()
+        raw, _ = read_without_links(reading.workspace.vault.root, FILE_NAME, _MOST_BYTES + 1)
         text, entries = _read(raw)
     except FileNotFoundError:
         return

@@ -16,9 +16,8 @@ from workingset_mcp.cli.commands.shared import (
     vault_options,
     writing,
 )
-from workingset_mcp.errors import VaultError
-from workingset_mcp.notes.note import BRIEF_KIND
-from workingset_mcp.vault.files import write_atomically
+from workingset_mcp.cli.written import BriefKept, mode_of_notes, write_brief
+from workingset_mcp.vault.files import read_regular, write_atomically
 from workingset_mcp.workspace.facade import Workspace
 
 
@@ -29,6 +28,7 @@ from workingset_mcp.workspace.facade import Workspace
 @click.option("--budget", type=int, help="Most tokens (default 8000).")
 @click.option("--max-bytes", type=int, help="Most bytes, for hooks and clients that count bytes.")
 @click.option("--write", is_flag=True, help="Write BRANCH/brief.md, only where its text changed.")
+@click.option("--force", is_flag=True, help="With --write: also over a brief that was edited.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write the brief to this file.")
 @json_option
 def brief(
@@ -39,6 +39,7 @@ def brief(
     budget: int | None,
     max_bytes: int | None,
     write: bool,
+    force: bool,
     out: Path | None,
     as_json: bool,
 ) -> None:
@@ -49,13 +50,15 @@ def brief(
         raise click.UsageError("Give BRANCH or --all, not both.")
     if write and out:
         raise click.UsageError("Give --write or --out, not both.")
+    if force and not write:
+        raise click.UsageError("--force goes with --write.")
     with opened_workspace(vault, index_dir, max_answer_bytes=max_bytes) as workspace:
         if write or out:
             names = workspace.branches() if every else [workspace.branch_named(branch or "")]
             written = (
                 _written_to(workspace, names, budget, out)
                 if out
-                else _written_beside_notes(workspace, names, budget)
+                else _written_beside_notes(workspace, names, budget, force=force)
             )
             text = "".join(f"{path}\n" for path in written) or "nothing changed\n"
             print_answer("brief", text, as_json=as_json, written=written)
@@ -75,45 +78,32 @@ def brief(
 def _written_to(workspace: Workspace, names: list[str], budget: int | None, out: Path) -> list[str]:
     """Write the briefs into one file, where its text differs."""
     text = "\n".join(workspace.brief(name, budget).body for name in names)
-    with suppress(OSError, UnicodeDecodeError):
-        if out.read_bytes().decode("utf-8") == text:
+    with suppress(OSError):
+        if read_regular(out) == text.encode("utf-8"):
             return []
     with writing(out):
-        write_atomically(out, text)
+        write_atomically(out, text, new_mode=mode_of_notes(workspace, names))
     return [out.name]
 
 
-def _written_beside_notes(workspace: Workspace, names: list[str], budget: int | None) -> list[str]:
+def _written_beside_notes(
+    workspace: Workspace, names: list[str], budget: int | None, *, force: bool
+) -> list[str]:
     """Write `brief.md` of each branch; which changed. A person's own file is left as it is."""
     written = []
     with progress("writing briefs", len(names)) as advance:
         for name in names:
-            file = workspace.vault.root / name / "brief.md"
-            path = file.relative_to(workspace.vault.root).as_posix()
-            if _is_a_persons(file) and len(names) == 1:
-                raise VaultError(
-                    f"{path} was not written by this command: it is left as it is.",
-                    "Rename it, or give --out FILE.",
-                )
-            if _is_a_persons(file):
-                click.echo(f"note: {path} was not written by this command: left as it is", err=True)
+            try:
+                with writing(workspace.vault.root / name / "brief.md"):
+                    path = write_brief(workspace, name, budget, force=force)
+            except BriefKept as kept:
+                if len(names) == 1:
+                    raise
+                click.echo(f"note: {kept.message}", err=True)
             else:
-                with writing(file):
-                    changed = workspace.write_brief(name, budget)[1]
-                if changed:
-                    written.append(path)
+                written += [path] if path else []
             advance()
     return written
-
-
-def _is_a_persons(file: Path) -> bool:
-    """Whether a `brief.md` stands there that carries no mark of ours."""
-    try:
-        return f"kind: {BRIEF_KIND}".encode() not in file.read_bytes()[:2_000]
-    except FileNotFoundError:
-        return False
-    except OSError:
-        return True
 
 
 @click.command()

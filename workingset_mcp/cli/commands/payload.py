@@ -15,8 +15,7 @@ from threading import Thread
 from typing import Any
 
 from workingset_mcp.errors import IndexDamaged, IndexUnavailable
-from workingset_mcp.index import index_folder
-from workingset_mcp.index.sqlite.location import FILE_NAME
+from workingset_mcp.index import index_folder, is_index
 from workingset_mcp.notes.dates import date_of_path
 from workingset_mcp.notes.note import OVERRIDE_NAME
 from workingset_mcp.notes.words import FIRST_NOTES
@@ -154,7 +153,7 @@ def _with_index(root: Path, settings: Settings, branch: str | None) -> IndexedVa
     """A workspace on the index that is there, brought up to date for the branch."""
     vault_root = Vault(root, settings).root
     folder = index_folder(vault_root, settings.shape_digest(), settings.index_dir)
-    if not (folder / FILE_NAME).is_file():
+    if not is_index(folder):
         return None
     try:
         workspace = IndexedVault(root, settings)

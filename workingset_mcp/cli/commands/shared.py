@@ -64,22 +64,22 @@ def opened_workspace(
             build_index(workspace)
         elif build:
             workspace.settle()  # who built it may have been ended before
-        if workspace.index.notice:
-            click.echo(f"note: {workspace.index.notice}", err=True)
+        for notice in filter(None, (*settings.remarks, workspace.index.notice)):
+            click.echo(f"note: {notice}", err=True)
         yield workspace
     finally:
         workspace.close()
 
 
 @contextmanager
-def writing(file: Path) -> Iterator[None]:
-    """Says in one line when a file cannot be written. Raises VaultError."""
+def writing(file: Path, *, what: str = "written") -> Iterator[None]:
+    """Says in one line when a file cannot be written, or `what` else. Raises VaultError."""
     try:
         yield
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise VaultError(
-            f"{file.name} cannot be written: {reason}.",
+            f"{file.name} cannot be {what}: {reason}.",
             "Check the folder, its permissions and its disk.",
         ) from None
 

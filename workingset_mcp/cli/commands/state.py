@@ -26,13 +26,11 @@ def _date_order(workspace: Workspace) -> str:
     if workspace.settings.date_order:
         return f"{workspace.settings.date_order} (set)"
     with workspace.index.snapshot() as snapshot:
-        headings = snapshot.select(
-            "SELECT heading FROM status UNION ALL SELECT title FROM note WHERE kind != 'brief'"
-        )
+        names = snapshot.dated_names()
     votes = Counter(
         _reading(int(found[1]), int(found[3]))
-        for (heading,) in headings
-        for found in _NUMBERS.finditer(heading)
+        for name in names
+        for found in _NUMBERS.finditer(name)
     )
     if not votes["two ways"]:
         return ""

@@ -15,7 +15,6 @@ from workingset_mcp.cli.commands.shared import (
     vault_options,
     writing,
 )
-from workingset_mcp.errors import VaultError
 from workingset_mcp.settings import load_settings, settings_home
 from workingset_mcp.vault.files import write_atomically
 
@@ -164,24 +163,25 @@ def compact(file: Path, keep: int, apply_: bool) -> None:
     """Move older STATUS blocks of a long note FILE into its archive, byte for byte."""
     from workingset_mcp.cli import compact as compacting
 
-    file = file.resolve()
+    file = file.parent.resolve() / file.name
     settings = load_settings(settings_home(file.parent))
     archive = compacting.archive_of(file)
-    before = archive.read_bytes() if archive.exists() else b""
-    raw = file.read_bytes()
+    with writing(file, what="read"):
+        raw, before = compacting.read_both(file)
     if apply_:
         with writing(file):
-            compacting.remove_leftovers(file)
+            for left in compacting.remove_leftovers(file):
+                click.echo(
+                    f"note: {left} holds text that {file.name} does not: compare them", err=True
+                )
     planned = compacting.plan_compaction(raw, before, archive.name, settings, keep)
     if not planned.moved:
         least = f"{compacting.LEAST_TOKENS:,}"
         click.echo(f"nothing to move: {planned.tokens_before:,} tokens, over {least} counts")
         return
     if apply_:
-        if file.read_bytes() != raw:
-            raise VaultError(f"{file.name} changed meanwhile.", "Nothing was moved: run it again.")
         with writing(file):
-            compacting.apply_compaction(file, planned)
+            compacting.apply_compaction(file, raw, before, planned)
     verb = "moved" if apply_ else "would move"
     click.echo(f"{verb} {len(planned.moved)} status blocks to {archive.name}:")
     click.echo("".join(f"  {heading}\n" for heading in planned.moved), nl=False)

@@ -3,7 +3,7 @@
 Derived data only: a schema of another version, or a file that is damaged or gone, is dropped and
 built anew; where it cannot be written any more, a copy in memory takes over. One writer at a time
 (a lock inside the process, `BEGIN IMMEDIATE` between processes); readers never wait. Not here: what
-changed (`freshness`), what to ask (`search`), reading rows (`snapshot`), errors (`failures`).
+changed (`sync`), reading rows (`view`), writing them (`writing`), errors (`failures`).
 """
 
 import sqlite3
@@ -17,7 +17,6 @@ from typing import TypeVar
 
 from workingset_mcp.errors import IndexDamaged, IndexUnavailable
 from workingset_mcp.index.rows import Known, Parsed
-from workingset_mcp.index.sqlite.counts import Counts
 from workingset_mcp.index.sqlite.failures import cannot_write, in_our_words, is_busy, is_full
 from workingset_mcp.index.sqlite.location import (
     BUILD_TURN_NAME,
@@ -29,7 +28,7 @@ from workingset_mcp.index.sqlite.location import (
 )
 from workingset_mcp.index.sqlite.opening import build_turn, check, connected, ensure_schema
 from workingset_mcp.index.sqlite.readers import Readers
-from workingset_mcp.index.sqlite.snapshot import Snapshot
+from workingset_mcp.index.sqlite.view import Counts, SqliteView
 from workingset_mcp.index.sqlite.writing import (
     delete_note,
     drop_all,
@@ -48,25 +47,20 @@ MOST_MEMORY_BYTES = 256_000_000  # of an index that is carried on in memory
 _OPEN_ATTEMPTS = 20  # eight servers starting at once all want to create the file
 _FRESH_FILES = 2  # how often a new file is tried before memory is
 _TURN_SECONDS = 0.001  # for whoever waits for the write lock, between two steps of a merge
-_WRONG_PAGES = (  # table by table: of a whole database later SQLites check the word index too, slowly
-    "SELECT quick_check FROM sqlite_master m, pragma_quick_check(m.name)"
-    " WHERE m.type = 'table' AND m.rootpage > 0 AND quick_check != 'ok' LIMIT 1"
-)
 _Made = TypeVar("_Made")
 
 
-class Index:
-    """An open index. Close it; it may be used from any thread.
+class SqliteEngine:
+    """An open index (`index.engine.Engine`): a file in a folder, or in memory without one.
 
-    `place` says where it lives: `cache`, `temporary` (the cache is not writable) or `memory`.
-    Each of its methods raises IndexDamaged when its file is damaged or gone (`replace_damaged`),
-    IndexUnavailable when SQLite has no FTS5, or an index too large for memory cannot be written.
+    Raises IndexUnavailable when SQLite has no FTS5, or when an index too large for memory cannot be
+    written.
     """
 
     def __init__(self, folder: Path | None) -> None:
         self.place = "memory" if folder is None else "cache"
         self.notice = ""  # something a person should hear once
-        self.write_lock = threading.RLock()
+        self._write_lock = threading.RLock()
         self._counts = Counts()
         self._folder = folder
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
@@ -84,7 +78,7 @@ class Index:
         self._readers.close()
         with suppress(sqlite3.ProgrammingError):
             self._writer.interrupt()  # a batch of notes, or a step of a merge
-        with self.write_lock:
+        with self._write_lock:
             with suppress(sqlite3.Error):
                 self._writer.execute("SELECT 1")  # still interrupted, it would leave its log behind
             self._writer.close()
@@ -92,7 +86,7 @@ class Index:
             self._temporary.cleanup()
 
     @contextmanager
-    def snapshot(self) -> Iterator[Snapshot]:
+    def snapshot(self) -> Iterator[SqliteView]:
         """One consistent view for reading, whatever is written meanwhile."""
         # File and epoch belong together: one that is found gone must never be taken for the next one.
         with self._takeover, in_our_words(self._epoch):
@@ -100,14 +94,21 @@ class Index:
             epoch, readers = self._epoch, self._readers
             connection = readers.borrow() if self.file else None
         if connection is None:  # one connection holds a database in memory
-            with self.write_lock, in_our_words(self._epoch):
-                yield Snapshot(self._writer, self._epoch, self._counts)
+            with self._write_lock, in_our_words(self._epoch):
+                view = SqliteView(self._writer, self._epoch, self._counts)
+                try:
+                    yield view
+                finally:
+                    view.end()
             return
+        view = SqliteView(connection, epoch, self._counts)
         with in_our_words(epoch):
             try:
                 connection.execute("BEGIN")
-                yield Snapshot(connection, epoch, self._counts)
+                view.generation()  # SQLite fixes the moment with the first read, not with BEGIN
+                yield view
             finally:
+                view.end()
                 with suppress(sqlite3.Error):
                     connection.execute("COMMIT")
                 readers.give_back(connection)
@@ -115,9 +116,9 @@ class Index:
     def data_version(self) -> tuple[int, int]:
         """A value that changes whenever anyone, in any process, changed what is indexed.
 
-        It is (epoch, generation), as `Snapshot.version` gives it.
+        It is (epoch, generation), as `View.version` gives it.
         """
-        with self.write_lock, in_our_words(self._epoch):
+        with self._write_lock, in_our_words(self._epoch):
             self._ensure_in_place()
             return self._epoch, int(meta(self._writer, "generation") or 0)
 
@@ -167,7 +168,7 @@ class Index:
             )
 
         try:
-            with self.write_lock, in_our_words(self._epoch):
+            with self._write_lock, in_our_words(self._epoch):
                 self._in_transaction(work)
         except IndexUnavailable:
             return False
@@ -177,21 +178,19 @@ class Index:
         """Merge the word index after a full build: faster queries, smaller file.
 
         In steps: whoever else waits for the write lock has it between two. One that was ended early
-        is taken up by the next (`Snapshot.unmerged`).
+        is taken up by the next (`View.unmerged`).
         """
         epoch, first, stopping = self._epoch, True, stopping or threading.Event()
         with suppress(IndexUnavailable):
             while self._merge_step(epoch, first=first) and not stopping.wait(_TURN_SECONDS):
                 first = False
 
-    def check_pages(self) -> None:
+    def verify(self) -> None:
         """Raise IndexDamaged when a page of the file is not what was written: 0.1 s for 100 MB."""
-        with self.snapshot() as snapshot:
-            wrong = snapshot.select(_WRONG_PAGES) if self.file else []
+        with self.snapshot() as view:
+            wrong = view.wrong_pages() if self.file else ""
             if wrong:
-                raise IndexDamaged(
-                    f"The index is damaged: {wrong[0][0]}.", epoch=snapshot.version()[0]
-                )
+                raise IndexDamaged(f"The index is damaged: {wrong}.", epoch=view.version()[0])
 
     def mark_complete(self) -> None:
         """Remember that the whole vault has been indexed once."""
@@ -207,7 +206,7 @@ class Index:
         `epoch`: of the damaged file (`IndexDamaged.epoch`). False, and nothing is done, when another
         thread replaced that one already.
         """
-        with self.write_lock:
+        with self._write_lock:
             if epoch not in (None, self._epoch):
                 return False
             with self._takeover:
@@ -229,7 +228,7 @@ class Index:
 
     def _write(self, work: Callable[[], _Made]) -> _Made:
         """Run statements in one transaction; in memory from then on, where the file takes none."""
-        with self.write_lock, in_our_words(self._epoch):
+        with self._write_lock, in_our_words(self._epoch):
             self._ensure_in_place()
             try:
                 return self._in_transaction(work)
@@ -255,7 +254,7 @@ class Index:
         At last that is remembered, and the log copied back without waiting for readers: one of them
         may wait for the write lock.
         """
-        with self.write_lock, in_our_words(self._epoch):
+        with self._write_lock, in_our_words(self._epoch):
             if self._closed or self._epoch != epoch:
                 return False
             if merge_some(self._writer, first=first) or give_pages_back(self._writer):

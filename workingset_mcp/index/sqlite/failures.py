@@ -1,6 +1,6 @@
 """What an error of SQLite means for us: damage, a place that cannot be written, somebody else's turn.
 
-A bug in a statement stays the error it is. Not here: what is done then (`sqlite`).
+A bug in a statement stays the error it is. Not here: what is done then (`engine`).
 """
 
 import sqlite3

@@ -1,6 +1,6 @@
 """Opening a database file: how a connection is set up, its tables made, what is checked, who builds.
 
-Not here: what is done with a file that does not pass (`sqlite`).
+Not here: what is done with a file that does not pass (`engine`).
 """
 
 import sqlite3
@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from workingset_mcp.index.sqlite.failures import is_busy
-from workingset_mcp.index.sqlite.location import SCHEMA, SCHEMA_VERSION
+from workingset_mcp.index.sqlite.location import content_stamp, schema
 from workingset_mcp.index.sqlite.writing import merge_as_written
 
 BUSY_SECONDS = 30.0
@@ -46,10 +46,10 @@ def ensure_schema(connection: sqlite3.Connection) -> None:
     try:
         tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
         if not tables:
-            for statement in SCHEMA.split(";\n"):
+            for statement in schema().split(";\n"):
                 if statement.strip():
                     connection.execute(statement)
-            connection.execute("INSERT INTO meta VALUES ('schema', ?)", (SCHEMA_VERSION,))
+            connection.execute("INSERT INTO meta VALUES ('schema', ?)", (content_stamp(),))
             merge_as_written(connection, on=False)
         connection.execute("COMMIT")
     except BaseException:
@@ -97,7 +97,7 @@ def build_turn(place: Path | None) -> Iterator[bool]:
 
 def _check_parts(connection: sqlite3.Connection) -> None:
     found = connection.execute("SELECT value FROM meta WHERE key = 'schema'").fetchone()
-    if not found or found[0] != SCHEMA_VERSION:
+    if not found or found[0] != content_stamp():
         raise sqlite3.DatabaseError("another schema")
     sections = connection.execute("SELECT count(*) FROM section").fetchone()[0]
     searchable = connection.execute("SELECT count(*) FROM fts_docsize").fetchone()[0]

@@ -1,6 +1,6 @@
 """Connections that read one database, each lent to one snapshot at a time.
 
-Not here: whether the file is still the one that was opened (`sqlite`), what is read (`snapshot`).
+Not here: whether the file is still the one that was opened (`engine`), what is read (`view`).
 """
 
 import queue

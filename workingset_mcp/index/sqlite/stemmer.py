@@ -1,4 +1,4 @@
-"""Words as the index keeps them."""
+"""Words as the index keeps them: by the tokenizer that the FTS5 table uses."""
 
 import sqlite3
 import threading
@@ -6,8 +6,8 @@ import threading
 _MOST_STEMS = 100_000
 
 
-class Stemmer:
-    """Words as the index keeps them: split, folded and stemmed by the very tokenizer it uses."""
+class SqliteStemmer:
+    """Stems of single words (`index.engine.Stemmer`)."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -37,3 +37,7 @@ class Stemmer:
                     self._known.clear()
                 known = self._known[word] = found[0] if found else ""
         return known
+
+    def common_beginning(self, stem: str) -> str:
+        """What the words of a stem begin with: Porter makes `compani` of `company` and `companies`."""
+        return stem[:-1] if stem.endswith("i") and len(stem) > 2 else stem

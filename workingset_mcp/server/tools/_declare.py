@@ -77,6 +77,7 @@ def bound(declared: Declared, workspace_of: Callable[[Context[Any]], Workspace])
         context_kwarg="ctx",
     )  # fmt: skip
     tool.parameters = _without_titles(tool.parameters)
+    sdk.take_texts_as_given(tool)
     return tool
 
 

@@ -1,10 +1,14 @@
-"""Reading from one consistent view of the index. Speaks rows; no text of a user reaches SQL or MATCH
-unrendered.
+"""Reading from one consistent view of the index: every query of the package, as SQL.
+
+What each method answers is said once, in `index.engine.View`. No text of a user reaches SQL or
+MATCH unrendered. Not here: how expressions and scopes are rendered (`rendering`).
 """
 
+import threading
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Protocol, TypeVar
 
+from workingset_mcp.index.query import WHOLE_VAULT, Expr, Scope
 from workingset_mcp.index.rows import (
     ITEM_FORMS,
     ITEM_KINDS,
@@ -12,14 +16,20 @@ from workingset_mcp.index.rows import (
     Hit,
     ItemRow,
     Known,
+    ListedRow,
     NoteRow,
     SectionRow,
     StatusRow,
 )
 from workingset_mcp.index.sqlite import columns
-from workingset_mcp.index.sqlite.counts import Counts
-from workingset_mcp.index.sqlite.within import EVERYWHERE, Within, ranges_of
-from workingset_mcp.notes.lines import OPEN_STATES
+from workingset_mcp.index.sqlite.rendering import (
+    NOTE_DATE,
+    SECTION_DATE,
+    conditions,
+    ranges_of,
+    rendered,
+)
+from workingset_mcp.notes.lines import OPEN_STATES, STANDING_KINDS
 from workingset_mcp.notes.statuses import StatusBlock
 from workingset_mcp.vault.folder import Fingerprint
 
@@ -29,23 +39,76 @@ _NOTES_OF_FTS = "JOIN section s ON s.id = fts.rowid JOIN note n ON n.id = s.note
 _BETWEEN = "AND fts.rowid BETWEEN ? AND ?"
 _OPEN = ", ".join(f"'{state}'" for state in OPEN_STATES)
 _ACTION_BULLET = f"i.kind = {ITEM_KINDS.index('action')} AND i.form = {ITEM_FORMS.index('bullet')}"
-_Value = TypeVar("_Value")
 _DAY = "CASE WHEN i.date != '' THEN i.date ELSE n.date END"
+# What a list is made of, as `ListedRow` has it: of notes alone, no overrides, no generated briefs.
+_LISTED_ITEMS = (
+    "SELECT n.branch, n.path, i.line, iif(i.date != '', i.date, n.date), ?, i.text, i.state, i.owners,"
+    " i.due FROM note n JOIN item i ON i.note_id = n.id WHERE n.kind = 'note'"
+)
+_LISTED_STATUSES = (
+    "SELECT n.branch, n.path, s.line, iif(s.date != '', s.date, n.date), ?, s.heading, '', '', ''"
+    " FROM note n JOIN status s ON s.note_id = n.id WHERE n.kind = 'note'"
+)
+_LISTED_NOTES = (
+    "SELECT n.branch, n.path, 0, n.date, ?, n.title, '', '', '' FROM note n WHERE n.kind = 'note'"
+)
+_WRONG_PAGES = (  # table by table: of a whole database later SQLites check the word index too, slowly
+    "SELECT quick_check FROM sqlite_master m, pragma_quick_check(m.name)"
+    " WHERE m.type = 'table' AND m.rootpage > 0 AND quick_check != 'ok' LIMIT 1"
+)
+_MOST_KEPT = 4_000  # small values of one state of the index
+_Value = TypeVar("_Value")
 
 
 class _Connection(Protocol):
     def execute(self, sql: str, parameters: Any = ..., /) -> Any: ...
 
 
-class Snapshot:
-    """A view of the index at one moment."""
+class _Ended:
+    """In the place of a connection that another view may use by now."""
+
+    def execute(self, _sql: str, _parameters: Any = (), /) -> Any:
+        raise RuntimeError("This view has ended: read while its block is open.")
+
+
+class Counts:
+    """Small values of the newest state of an index, each found once. Any thread may ask."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._version = (-1, -1)
+        self._known: dict[Hashable, Any] = {}
+
+    def of(self, version: tuple[int, int], asked: Hashable, find: Callable[[], _Value]) -> _Value:
+        """The value for `asked` in a state of the index; `find` runs, without the lock, if it is not known."""
+        with self._lock:
+            if version > self._version:
+                self._version, self._known = version, {}
+            if version == self._version and asked in self._known:
+                known: _Value = self._known[asked]
+                return known
+        found = find()
+        with self._lock:
+            if version == self._version:  # a view that began earlier may still be read
+                if len(self._known) >= _MOST_KEPT:
+                    self._known.clear()
+                self._known[asked] = found
+        return found
+
+
+class SqliteView:
+    """A view of the index at one moment (`index.engine.View`)."""
 
     def __init__(self, connection: _Connection, epoch: int, counts: Counts) -> None:
         self._connection = connection
         self._epoch = epoch
         self._counts = counts
         self._generation: int | None = None
-        self._ranges_of: dict[str, list[tuple[str, tuple[int, ...]]]] = {}
+        self._ranges_of: dict[frozenset[str], list[tuple[str, tuple[int, ...]]]] = {}
+
+    def end(self) -> None:
+        """Let go of the connection."""
+        self._connection = _Ended()
 
     def generation(self) -> int:
         """Counter raised by every applied change."""
@@ -54,7 +117,7 @@ class Snapshot:
         return self._generation
 
     def version(self) -> tuple[int, int]:
-        """What `Index.data_version` was when this view began: (epoch, generation)."""
+        """What `Engine.data_version` was when this view began: (epoch, generation)."""
         return self._epoch, self.generation()
 
     def complete(self) -> bool:
@@ -110,8 +173,8 @@ class Snapshot:
         return bool(self._all("SELECT 1 FROM note WHERE branch = ? LIMIT 1", name))
 
     def remarked(self) -> list[NoteRow]:
-        """Notes with a remark, by path."""
-        sql = f"SELECT {columns.NOTE} FROM note n WHERE n.kind != 'brief' AND n.remarks != '[]'"
+        """Notes with a remark, by path; also briefs that may be a person's."""
+        sql = f"SELECT {columns.NOTE} FROM note n WHERE n.remarks != '[]'"
         return columns.note_rows(self._all(f"{sql} ORDER BY n.path"))
 
     def notes(self, branch: str | None = None) -> list[NoteRow]:
@@ -232,47 +295,71 @@ class Snapshot:
 
     def uncounted(self, limit: int) -> list[tuple[int, bytes]]:
         """Notes whose tokens are not counted yet: (id, digest)."""
-        return self._all(
-            "SELECT id, digest FROM note WHERE tokens IS NULL AND kind != 'brief' LIMIT ?", limit
-        )
+        sql = "SELECT id, digest FROM note WHERE tokens IS NULL AND kind != 'brief' LIMIT ?"
+        return self._all(sql, limit)
 
-    def match(self, expression: str, limit: int, within: Within = EVERYWHERE) -> list[Hit]:
-        """Best sections for a rendered MATCH expression, best first."""
+    def search(self, expr: Expr, limit: int, scope: Scope = WHOLE_VAULT) -> list[Hit]:
+        """Best sections for an expression, best first."""
+        where, parameters = conditions(scope, SECTION_DATE)
         rows: list[Any] = []
-        for between, ends in self._ranges(within.branch):
+        for between, ends in self._ranges(scope.branches):
             rows += self._all(
                 "WITH matched AS MATERIALIZED (SELECT fts.rowid AS id, rank AS cost"
-                f" FROM fts {_NOTES_OF_FTS if within.sql else ''} WHERE fts MATCH ?"
-                f" AND rank MATCH 'bm25(1, 6, 3, 3, 1, 4)' {within.sql} {between}),"
+                f" FROM fts {_NOTES_OF_FTS if where else ''} WHERE fts MATCH ?"
+                f" AND rank MATCH 'bm25(1, 6, 3, 3, 1, 4)' {where} {between}),"
                 " best AS (SELECT id, cost FROM matched WHERE cost <="  # with all as good as the last
                 " ifnull((SELECT cost FROM matched ORDER BY cost LIMIT 1 OFFSET ? - 1), 0))"
                 " SELECT cost, n.path, s.first_line, s.ordinal, s.id, s.note_id FROM best"
                 " JOIN section s ON s.id = best.id JOIN note n ON n.id = s.note_id",
-                expression, *within.parameters, *ends, limit,
+                rendered(expr), *parameters, *ends, limit,
             )  # fmt: skip
         rows.sort()  # a third of the time that SQL takes for it
         return [Hit(row[4], row[5], -row[0]) for row in rows[:limit]]
 
-    def _ranges(self, branch: str | None) -> list[tuple[str, tuple[int, ...]]]:
-        """Where in the word index to look for sections of a branch: SQL, its parameters."""
-        if branch is None:
+    def _ranges(self, branches: frozenset[str] | None) -> list[tuple[str, tuple[int, ...]]]:
+        """Where in the word index to look for sections of branches: SQL, its parameters."""
+        if branches is None:
             return [("", ())]
-        if branch not in self._ranges_of:
-            sql = "SELECT first_section, last_section FROM note WHERE branch = ? AND last_section >= first_section"
-            spans = self._all(f"{sql} ORDER BY first_section", branch)
-            self._ranges_of[branch] = [(_BETWEEN, ends) for ends in ranges_of(spans)]
-        return self._ranges_of[branch]
+        if branches not in self._ranges_of:
+            spans = self._all(
+                "SELECT first_section, last_section FROM note"
+                f" WHERE branch IN ({columns.marks(tuple(branches))}) AND last_section >= first_section"
+                " ORDER BY first_section",
+                *branches,
+            )
+            self._ranges_of[branches] = [(_BETWEEN, ends) for ends in ranges_of(spans)]
+        return self._ranges_of[branches]
 
-    def matching_sections(self, expression: str, branch: str | None) -> list[tuple[int, int, int]]:
-        """Every section that matches: (note id, ordinal, whether it begins one)."""
-        where, parameters = ("AND n.branch = ?", [branch]) if branch is not None else ("", [])
+    def matching_sections(self, expr: Expr, branch: str | None) -> list[tuple[int, int, bool]]:
+        """Every section whose own words match."""
+        scope = Scope.of(branch)
+        where, parameters = conditions(scope, SECTION_DATE)
         joined = _NOTES_OF_FTS if where else "JOIN section s ON s.id = fts.rowid"
         sql = f"SELECT s.note_id, s.ordinal, s.opens FROM fts {joined} WHERE fts MATCH ? {where}"
+        own_words = f"{{heads body cjk dt}} : ({rendered(expr)})"
         return [
-            row
-            for between, ends in self._ranges(branch)
-            for row in self._all(f"{sql} {between}", expression, *parameters, *ends)
+            (note_id, ordinal, bool(opens))
+            for between, ends in self._ranges(scope.branches)
+            for note_id, ordinal, opens in self._all(
+                f"{sql} {between}", own_words, *parameters, *ends
+            )
         ]
+
+    def later_pieces(self, branch: str | None) -> list[tuple[int, int]]:
+        """Pieces of long sections that do not begin one."""
+        sql = "SELECT s.note_id, s.ordinal FROM section s WHERE NOT s.opens"
+        if branch is None:
+            return self._all(sql)
+        return self._all(f"{sql} AND s.note_id IN (SELECT id FROM note WHERE branch = ?)", branch)
+
+    def front_matters(self, branch: str | None) -> list[tuple[int, int, str]]:
+        """Front matter of every note that has some."""
+        where, parameters = conditions(Scope.of(branch), NOTE_DATE)
+        return self._all(
+            "SELECT s.note_id, s.ordinal, substr(s.text, 1, s.skip) FROM section s"
+            f" JOIN note n ON n.id = s.note_id WHERE s.skip > 0 AND n.kind != 'brief' {where}",
+            *parameters,
+        )
 
     def section_start(self, note_id: int, ordinal: int) -> int:
         """Ordinal of the first piece of the section that a piece belongs to."""
@@ -293,17 +380,18 @@ class Snapshot:
         )  # fmt: skip
         return [columns.section_row(row) for row in rows]
 
-    def count(self, expression: str) -> int:
+    def count(self, expr: Expr) -> int:
         """How many sections match."""
-        return self._count("SELECT count(*) FROM fts WHERE fts MATCH ?", expression)
+        return self._count("SELECT count(*) FROM fts WHERE fts MATCH ?", rendered(expr))
 
-    def holds(self, expression: str, within: Within) -> bool:
-        """Whether any section matches."""
-        joined = _NOTES_OF_FTS if within.sql else ""
-        sql = f"SELECT 1 FROM fts {joined} WHERE fts MATCH ? {within.sql}"
+    def holds(self, expr: Expr, scope: Scope) -> bool:
+        """Whether any section in a scope matches."""
+        where, parameters = conditions(scope, SECTION_DATE)
+        joined = _NOTES_OF_FTS if where else ""
+        sql = f"SELECT 1 FROM fts {joined} WHERE fts MATCH ? {where}"
         return any(
-            self._all(f"{sql} {between} LIMIT 1", expression, *within.parameters, *ends)
-            for between, ends in self._ranges(within.branch)
+            self._all(f"{sql} {between} LIMIT 1", rendered(expr), *parameters, *ends)
+            for between, ends in self._ranges(scope.branches)
         )
 
     def document_frequency(self, stem: str) -> int:
@@ -323,9 +411,77 @@ class Snapshot:
         """How many notes there are."""
         return self._count("SELECT count(*) FROM note WHERE kind != 'brief'")
 
-    def select(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
-        """Rows of a fixed statement (for `list_items` and look-ups of one kind)."""
-        return self._all(sql, *parameters)
+    def listed_items(
+        self, kind: str, branch: str | None, *, states: Sequence[str] = (), label: str = ""
+    ) -> list[ListedRow]:
+        """Items of a kind, and of these states where any is given."""
+        sql = f"{_LISTED_ITEMS} AND i.kind = {ITEM_KINDS.index(kind)}"  # as `item_task` has it
+        if states:
+            sql += f" AND i.state IN ({columns.marks(states)})"
+        return self._listed(sql, label or kind, states, branch)
+
+    def listed_statuses(self, branch: str | None) -> list[ListedRow]:
+        """Status blocks, each with its heading."""
+        return self._listed(_LISTED_STATUSES, "status", (), branch)
+
+    def listed_notes(self, branch: str | None) -> list[ListedRow]:
+        """Notes, each with its title."""
+        return self._listed(_LISTED_NOTES, "note", (), branch)
+
+    def _listed(
+        self, sql: str, label: str, parameters: Sequence[str], branch: str | None
+    ) -> list[ListedRow]:
+        where, of_scope = conditions(Scope.of(branch), NOTE_DATE)
+        rows = self._all(f"{sql} {where}", label, *parameters, *of_scope)
+        return list(map(ListedRow._make, rows))
+
+    def standing_lines(self, branch: str) -> list[tuple[int, int, str, str]]:
+        """Standing lines of undated notes of a branch."""
+        rows = self._all(
+            "SELECT i.note_id, i.line, i.kind, i.text FROM note n JOIN item i ON i.note_id = n.id"
+            f" WHERE n.branch = ? AND n.date = '' AND i.kind IN ({columns.marks(STANDING_KINDS)})",
+            branch, *map(ITEM_KINDS.index, STANDING_KINDS),
+        )  # fmt: skip
+        return [(note_id, line, ITEM_KINDS[kind], text) for note_id, line, kind, text in rows]
+
+    def note_digests(self, branch: str, also: str) -> list[tuple[str, bytes]]:
+        """Path and digest of every note of a branch, and of one more."""
+        return self._all(
+            "SELECT path, digest FROM note WHERE kind != 'brief' AND (branch = ? OR path = ?)"
+            " ORDER BY path",
+            branch, also,
+        )  # fmt: skip
+
+    def newest_statuses(self) -> dict[str, tuple[str, str]]:
+        """Date and heading of the newest status of each branch that has one."""
+        rows = self._all(
+            "SELECT n.branch, max(s.date || char(10) || s.heading)"
+            " FROM status s CROSS JOIN note n ON n.id = s.note_id"  # few notes have a status
+            " WHERE n.kind = 'note' AND NOT n.template GROUP BY n.branch"
+        )
+        found = {}
+        for branch, newest in rows:
+            date, _, heading = newest.partition("\n")
+            found[branch] = date, heading
+        return found
+
+    def dated_names(self) -> list[str]:
+        """Headings of status blocks, then titles of notes."""
+        sql = "SELECT heading FROM status UNION ALL SELECT title FROM note WHERE kind != 'brief'"
+        return [row[0] for row in self._all(sql)]
+
+    def first_notes(self, scope: Scope, limit: int) -> list[tuple[int, str]]:
+        """The first notes by path."""
+        where, parameters = conditions(scope, NOTE_DATE)
+        return self._all(
+            f"SELECT n.id, n.path FROM note n WHERE n.kind != 'brief' {where} ORDER BY n.path LIMIT ?",
+            *parameters, limit,
+        )  # fmt: skip
+
+    def wrong_pages(self) -> str:
+        """What is wrong with the pages of the file; empty where nothing is: 0.1 s for 100 MB."""
+        rows = self._all(_WRONG_PAGES)
+        return str(rows[0][0]) if rows else ""
 
     def once(self, asked: Hashable, find: Callable[[], _Value]) -> _Value:
         """A small value that depends on `asked` and this state of the index alone, found once."""
