@@ -11,6 +11,7 @@
     ├── OverrideTooLarge       an override over its cap: nothing is injected       (CLI exit 1)
     ├── IndexDamaged           the index file is damaged: rebuilt unasked, never seen by a caller
     └── IndexUnavailable       no FTS5, nowhere to keep an index                  (CLI exit 3)
+        └── IndexHeld          another process holds the write lock
 
 Anything else that is raised is a bug: logged, and masked before it reaches a client.
 """
@@ -89,3 +90,7 @@ class IndexDamaged(WorkingsetError):
 
 class IndexUnavailable(WorkingsetError):
     """There is no way to keep an index here."""
+
+
+class IndexHeld(IndexUnavailable):
+    """Another process holds the write lock: reading works, and writing is tried again."""

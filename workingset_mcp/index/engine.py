@@ -246,7 +246,8 @@ class Engine(Protocol):
     """An open index. Close it; any thread may use it.
 
     Each method raises IndexDamaged when what is stored is damaged or gone (then `replace_damaged`),
-    and IndexUnavailable when it cannot be read or written for another reason.
+    and IndexUnavailable when it cannot be read or written for another reason: IndexHeld while another
+    process holds its write lock, for which no method waits longer than two seconds.
     """
 
     @property
@@ -298,8 +299,11 @@ class Engine(Protocol):
         """Drop every row; other processes on this index see it at once."""
         ...
 
-    def settle(self, stopping: threading.Event | None = None) -> None:
-        """Do what a first build leaves for later, in short steps, until `stopping`."""
+    def settle(self, stopping: threading.Event | None = None) -> bool:
+        """Do what a first build leaves for later, in short steps, until `stopping`.
+
+        False when another process holds the index: it is to be done later.
+        """
         ...
 
     def verify(self) -> None:

@@ -98,7 +98,16 @@ class Follower:
         return len(found) == 2 and bool(found[0].items() & found[1].items())
 
     async def _refresh(self, scopes: set[str | None]) -> None:
-        """Refresh these; the whole vault first of all, where it was never indexed whole."""
+        """Refresh these; the whole vault first of all, where it was never indexed whole.
+
+        While another process holds the index, the whole vault is tried again and again.
+        """
+        await self._try(scopes)
+        while self.freshness.state.is_held:
+            await anyio.sleep(self.poll_seconds)
+            await self._try({None})
+
+    async def _try(self, scopes: set[str | None]) -> None:
         freshness = self.freshness
         for scope in sorted(scopes, key=str) if None not in scopes else [None]:
             try:

@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from workingset_mcp.caller import stop_if_gone
-from workingset_mcp.errors import IndexUnavailable, WorkingsetError
+from workingset_mcp.errors import IndexHeld, IndexUnavailable, WorkingsetError
 from workingset_mcp.index import Engine, View
 from workingset_mcp.index.rows import Known
 from workingset_mcp.sync.applying import STEP_SECONDS, Applier, Pass, Progress, TakenOver
@@ -34,6 +34,10 @@ from workingset_mcp.sync.changes import plan_changes
 from workingset_mcp.vault.folder import Fingerprint, LeftOut, Vault
 
 FIRST_BUILD_WAIT_SECONDS = 5.0
+RETRY_SECONDS = 1.0  # between two tries to write an index that another process holds
+STOPPED_SECONDS = 5.0  # another process that builds and writes nothing for so long may be stopped
+HELD = "another process holds the index"
+HELD_HINT = "Ask again once that process goes on or ends; it may be stopped."
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +53,20 @@ class State:
         if self.name == "building":
             percent = 100 * self.done // self.total if self.total else 0
             return f"indexing {self.done:,} of {self.total:,} notes ({percent} %)"
-        if self.name == "failing":
-            return f"index failing: {self.problem}"
-        return f"index {self.name}"
+        return f"index {self.name}: {self.problem}" if self.problem else f"index {self.name}"
+
+    @property
+    def is_held(self) -> bool:
+        """Whether changes wait for another process that holds the write lock of the index."""
+        return self.problem == HELD
 
 
 class Freshness:
     """Keeps one index equal to one vault. Any thread may call it.
 
     Its methods raise IndexDamaged; without a follower also IndexUnavailable, when the index takes no
-    writes. With one, that is remembered (`state`) and tried again.
+    writes. With one, that is remembered (`state`) and tried again. While another process holds the
+    index, `state` says so, and nothing but `build` and `clear` raises IndexHeld.
     """
 
     def __init__(self, vault: Vault, index: Engine) -> None:
@@ -102,6 +110,9 @@ class Freshness:
                 return self._refresh(branch, seen if looked else None, deadline, progress)
             except TakenOver:
                 continue
+            except IndexHeld:
+                self._note_held()
+                return False
             except IndexUnavailable as error:
                 if self.watcher == "off":  # nobody tries again
                     raise
@@ -139,9 +150,12 @@ class Freshness:
                 with self._changed:
                     self._looks[branch] = disk
             return False
-        return all(
+        same = all(
             self._applier.reads_the_same(path, disk[path], known[path]) for path in changes.doubtful
         )
+        if same and branch is None and paths is None:
+            self._note_whole()
+        return same
 
     def differing(self) -> dict[str, Fingerprint | None]:
         """Files that differ from what the index has of them, as they are now; None: gone."""
@@ -168,12 +182,18 @@ class Freshness:
         if any(self.vault.fingerprint(path) for path in changes.removed):
             self.refresh()
             return True
-        with suppress(TakenOver):
-            self._applier.apply(changes, disk, Pass(before[0], len(disk)))
+        try:
+            with suppress(TakenOver):
+                self._applier.apply(changes, disk, Pass(before[0], len(disk)))
+        except IndexHeld:
+            self._note_held()
         return self._version() != before
 
     def build(self, progress: Progress | None = None) -> None:
-        """Index the whole vault once; when another thread or process is at it, wait for that one."""
+        """Index the whole vault once; when another thread or process is at it, wait for that one.
+
+        Raises IndexHeld when another process holds the index and nobody else tries again.
+        """
         with self._changed:
             self._changed.wait_for(lambda: not self.building)
             self.building = True
@@ -191,9 +211,7 @@ class Freshness:
             if not snapshot.unmerged():
                 return True
         with self.index.build_turn() as mine:
-            if mine:
-                self.index.settle(self.stopping)
-        return mine
+            return mine and self.index.settle(self.stopping)
 
     def wait_until_built(self, seconds: float = FIRST_BUILD_WAIT_SECONDS) -> bool:
         """Wait for a build under way; False when the first takes longer, or fails, or the server ends."""
@@ -236,6 +254,17 @@ class Freshness:
             self.state = State("failing", problem=named.removesuffix("."))
             self._changed.notify_all()
 
+    def _note_whole(self) -> None:
+        """Nothing of the whole vault waits for the index any more, whoever wrote it."""
+        with self._changed:
+            if self.state.is_held and self.built.is_set():
+                self.state = State("current")
+
+    def _note_held(self) -> None:
+        with self._changed:
+            self.state = State("behind", problem=HELD)
+            self._changed.notify_all()
+
     def _forget_build(self) -> None:
         with self._changed:
             self.built.clear()
@@ -257,26 +286,39 @@ class Freshness:
 
     def _needs_no_wait(self) -> bool:
         ready = self.built.is_set() and not self.building
-        return ready or self.stopping.is_set() or self.state.name == "failing"
+        stuck = self.state.name == "failing" or self.state.is_held
+        return ready or self.stopping.is_set() or stuck
 
     def _version(self) -> tuple[int, int]:
         with self.index.snapshot() as view:
             return view.version()
 
     def _build(self, progress: Progress | None) -> None:
+        seen, stopped_at = self._version(), time.monotonic() + STOPPED_SECONDS
         while not self.stopping.is_set():
+            if (now := self._version()) != seen:
+                seen, stopped_at = now, time.monotonic() + STOPPED_SECONDS
             with self.index.build_turn() as mine:
-                if mine:
-                    self.refresh(progress=progress)
+                may_build = mine or time.monotonic() > stopped_at  # twice is slow, and not wrong
+                if may_build and self._is_refreshed(progress, stopped_at):
                     return
+            if may_build:
+                self.stopping.wait(RETRY_SECONDS)
+                continue
             with self.index.snapshot() as snapshot:
                 complete, done = snapshot.complete(), snapshot.note_count()
-            if complete:
-                self.refresh()
+            if complete and self._is_refreshed(None, stopped_at):
                 return
             with self._changed:
                 self.state = replace(self.state, done=done)
             self.stopping.wait(0.1)  # another process gives no sign
+
+    def _is_refreshed(self, progress: Progress | None, stopped_at: float) -> bool:
+        """Refresh the vault; False to try again, as another process holds the index for now."""
+        self.refresh(progress=progress)
+        if self.state.is_held and self.watcher == "off" and time.monotonic() > stopped_at:
+            raise IndexHeld(f"{HELD.capitalize()}.", HELD_HINT)
+        return not self.state.is_held
 
     def _refresh(
         self, branch: str | None, disk: Mapping[str, Fingerprint] | None, deadline: float | None,
@@ -328,6 +370,8 @@ class Freshness:
         with self._changed:
             if self.state.name == "failing" and self.built.is_set():
                 self.state = State("current")
+            elif self.state.is_held and not self.built.is_set():
+                self.state = State()
         self._tell_listeners(paths)
 
     def _tell_news(self) -> None:

@@ -10,12 +10,17 @@ from pathlib import Path
 from workingset_mcp.answers.brief import BranchReader, Materials, read_materials
 from workingset_mcp.answers.brief.reading import read_branch
 from workingset_mcp.answers.counting import count_notes
-from workingset_mcp.errors import IndexDamaged
+from workingset_mcp.errors import IndexDamaged, IndexHeld
 from workingset_mcp.index import index_folder, open_engine, open_stemmer
 from workingset_mcp.notes.note import OVERRIDE_NAME
 from workingset_mcp.settings import Settings, load_settings, today
 from workingset_mcp.sync.applying import Progress
-from workingset_mcp.sync.freshness import FIRST_BUILD_WAIT_SECONDS, Freshness
+from workingset_mcp.sync.freshness import (
+    FIRST_BUILD_WAIT_SECONDS,
+    HELD,
+    HELD_HINT,
+    Freshness,
+)
 from workingset_mcp.vault.folder import LeftOut, Vault
 from workingset_mcp.workspace.branches import could_be_folder, name_branch
 from workingset_mcp.workspace.healing import damage_behind, healing
@@ -186,9 +191,14 @@ class IndexedVault:
         return self.freshness.refresh(scope, deadline=deadline, looked=True)
 
     def refresh_all(self) -> None:
-        """Make the index equal to the whole vault, once it is built."""
-        if self.freshness.wait_until_built():
-            self.freshness.refresh()
+        """Make the index equal to the whole vault, once it is built.
+
+        Raises IndexHeld where nobody tries again while another process holds the index.
+        """
+        if not self.freshness.wait_until_built() or self.freshness.refresh():
+            return
+        if self.freshness.state.is_held and self.freshness.watcher == "off":
+            raise IndexHeld(f"{HELD.capitalize()}.", HELD_HINT)
 
     def _is_branch_now(self, name: str) -> bool:
         """Whether a branch has notes, its folder read again first."""

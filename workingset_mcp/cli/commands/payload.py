@@ -161,9 +161,8 @@ def _with_index(root: Path, settings: Settings, branch: str | None) -> IndexedVa
         return None
     try:
         behind = _bytes_behind(workspace, branch) if branch else 0
-        if behind <= MOST_BYTES_READ and workspace.is_built:
-            if branch:
-                workspace.freshness.refresh(branch)
+        is_ready = behind <= MOST_BYTES_READ and workspace.is_built
+        if is_ready and (not branch or workspace.freshness.refresh(branch)):
             return workspace
     except IndexDamaged:
         pass

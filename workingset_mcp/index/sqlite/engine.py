@@ -12,10 +12,11 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from itertools import count
 from pathlib import Path
 from typing import TypeVar
 
-from workingset_mcp.errors import IndexDamaged, IndexUnavailable
+from workingset_mcp.errors import IndexDamaged, IndexHeld, IndexUnavailable
 from workingset_mcp.index.rows import Known, Parsed
 from workingset_mcp.index.sqlite.failures import cannot_write, in_our_words, is_busy, is_full
 from workingset_mcp.index.sqlite.location import (
@@ -26,7 +27,13 @@ from workingset_mcp.index.sqlite.location import (
     remove_unused,
     set_aside,
 )
-from workingset_mcp.index.sqlite.opening import build_turn, check, connected, ensure_schema
+from workingset_mcp.index.sqlite.opening import (
+    BUSY_SECONDS,
+    build_turn,
+    check,
+    connected,
+    ensure_schema,
+)
 from workingset_mcp.index.sqlite.readers import Readers
 from workingset_mcp.index.sqlite.view import Counts, SqliteView
 from workingset_mcp.index.sqlite.writing import (
@@ -44,7 +51,8 @@ from workingset_mcp.index.sqlite.writing import (
 )
 
 MOST_MEMORY_BYTES = 256_000_000  # of an index that is carried on in memory
-_OPEN_ATTEMPTS = 20  # eight servers starting at once all want to create the file
+_OPEN_SECONDS = 5.0  # eight servers starting at once all want to create the file
+_HELD_SECONDS = 0.05  # a wait for a lock whose holder has written nothing since the last wait
 _FRESH_FILES = 2  # how often a new file is tried before memory is
 _TURN_SECONDS = 0.001  # for whoever waits for the write lock, between two steps of a merge
 _Made = TypeVar("_Made")
@@ -65,6 +73,7 @@ class SqliteEngine:
         self._folder = folder
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         self._closed = False
+        self._held_at: int | None = None  # version of the file when its lock was waited for in vain
         self._takeover = threading.Lock()  # held while another database takes over; taken last
         self._epoch = 0  # raised whenever one does
         self.file = self._writable_file()
@@ -174,16 +183,21 @@ class SqliteEngine:
             return False
         return True
 
-    def settle(self, stopping: threading.Event | None = None) -> None:
+    def settle(self, stopping: threading.Event | None = None) -> bool:
         """Merge the word index after a full build: faster queries, smaller file.
 
         In steps: whoever else waits for the write lock has it between two. One that was ended early
-        is taken up by the next (`View.unmerged`).
+        is taken up by the next (`View.unmerged`). False when another process holds the lock.
         """
         epoch, first, stopping = self._epoch, True, stopping or threading.Event()
-        with suppress(IndexUnavailable):
+        try:
             while self._merge_step(epoch, first=first) and not stopping.wait(_TURN_SECONDS):
                 first = False
+        except IndexHeld:
+            return False
+        except IndexUnavailable:
+            return True  # no later try would do better
+        return True
 
     def verify(self) -> None:
         """Raise IndexDamaged when a page of the file is not what was written: 0.1 s for 100 MB."""
@@ -239,7 +253,7 @@ class SqliteEngine:
 
     def _in_transaction(self, work: Callable[[], _Made]) -> _Made:
         try:
-            self._writer.execute("BEGIN IMMEDIATE")
+            self._begin()
             made = work()
             self._writer.execute("COMMIT")
         except BaseException:
@@ -247,6 +261,25 @@ class SqliteEngine:
                 self._writer.execute("ROLLBACK")
             raise
         return made
+
+    def _begin(self) -> None:
+        """Take the write lock. Only the first of several waits for a stopped process is a long one."""
+        if self.file is None:
+            self._writer.execute("BEGIN IMMEDIATE")
+            return
+        stopped = self._held_at is not None and self._held_at == self._file_version()
+        seconds = _HELD_SECONDS if stopped else BUSY_SECONDS
+        self._writer.execute(f"PRAGMA busy_timeout = {int(1_000 * seconds)}")
+        try:
+            self._writer.execute("BEGIN IMMEDIATE")
+        except sqlite3.Error as error:
+            self._held_at = self._file_version() if is_busy(error) else None
+            raise
+        self._held_at = None
+
+    def _file_version(self) -> int:
+        """A number that changes when another connection has written."""
+        return int(self._writer.execute("PRAGMA data_version").fetchone()[0])
 
     def _merge_step(self, epoch: int, *, first: bool) -> bool:
         """Merge some of the word index, then give free pages back; whether there is more to do.
@@ -281,9 +314,10 @@ class SqliteEngine:
             self._writer = memory
         return True
 
-    def _use_memory(self) -> None:
-        self.file, self.place = None, "memory"
-        self.notice = "the index cannot be written; it is kept in memory"
+    def _use_memory(
+        self, notice: str = "the index cannot be written; it is kept in memory"
+    ) -> None:
+        self.file, self.place, self.notice = None, "memory", notice
 
     def _writable_file(self) -> Path | None:
         """Where the index file is to be, in a folder that can be written; None for memory."""
@@ -305,7 +339,8 @@ class SqliteEngine:
         return Path(self._temporary.name) / FILE_NAME
 
     def _open_or_rebuild(self) -> sqlite3.Connection:
-        for attempt in range(1, _OPEN_ATTEMPTS + 1):
+        deadline = time.monotonic() + _OPEN_SECONDS
+        for attempt in count(1):
             connection = None
             try:
                 connection = connected(self.file, writes=True)
@@ -319,8 +354,10 @@ class SqliteEngine:
                         "The SQLite of this Python has no FTS5.",
                         "Use a Python whose sqlite3 is built with FTS5 (python.org and conda builds are).",
                     ) from None
-                if is_busy(error) and attempt < _OPEN_ATTEMPTS:
+                if is_busy(error) and time.monotonic() < deadline:
                     time.sleep(0.02 * attempt)
+                elif is_busy(error) and self.file is not None:
+                    self._use_memory("another process holds the index; this one is kept in memory")
                 elif self.file is not None and attempt <= _FRESH_FILES and not is_full(error):
                     self._set_aside(self.file)
                 elif self.file is not None:

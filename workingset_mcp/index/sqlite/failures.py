@@ -7,7 +7,8 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from workingset_mcp.errors import IndexDamaged, IndexUnavailable
+from workingset_mcp.caller import stop_if_gone
+from workingset_mcp.errors import IndexDamaged, IndexHeld, IndexUnavailable
 
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _DAMAGED_IN_DETAIL = {
@@ -69,10 +70,12 @@ def in_our_words(epoch: int) -> Iterator[None]:
                 "Free some space, or give another folder: --index-dir PATH.",
             ) from error
         if is_busy(error):
-            raise IndexUnavailable(
-                "Another process keeps the index busy.", "Ask again in a moment."
+            raise IndexHeld(
+                "Another process holds the index.",
+                "Ask again once that process goes on or ends; it may be stopped.",
             ) from error
         if _code(error) == sqlite3.SQLITE_INTERRUPT:
+            stop_if_gone()
             raise IndexUnavailable("The index is being closed.") from error
         raise
 

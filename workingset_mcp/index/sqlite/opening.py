@@ -12,7 +12,7 @@ from workingset_mcp.index.sqlite.failures import is_busy
 from workingset_mcp.index.sqlite.location import content_stamp, schema
 from workingset_mcp.index.sqlite.writing import merge_as_written
 
-BUSY_SECONDS = 30.0
+BUSY_SECONDS = 1.0  # an answer may wait for it; a process that holds the lock may be stopped
 _WRITER_CACHE_KILOBYTES = 16_000
 _READER_CACHE_KILOBYTES = 4_000  # one a call under way; the system keeps the file's pages anyway
 
@@ -28,8 +28,10 @@ def connected(file: Path | None, *, writes: bool = False) -> sqlite3.Connection:
         timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False,
     )  # fmt: skip
     if file is not None:
-        connection.execute("PRAGMA page_size = 8192")  # of a new file: half as much stays empty
-        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # `settle` gives free pages back
+        # On a file that is there, `PRAGMA auto_vacuum` takes the write lock: readers must not.
+        if not connection.execute("PRAGMA page_count").fetchone()[0]:
+            connection.execute("PRAGMA page_size = 8192")  # half as much stays empty
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # `settle` gives free pages back
         connection.execute("PRAGMA journal_mode = WAL")
         with suppress(OSError):
             file.chmod(0o600)
@@ -41,11 +43,12 @@ def connected(file: Path | None, *, writes: bool = False) -> sqlite3.Connection:
 
 
 def ensure_schema(connection: sqlite3.Connection) -> None:
-    """Make the tables of an empty database. Raises sqlite3.Error."""
+    """Make the tables of an empty database; take no lock where they are. Raises sqlite3.Error."""
+    if _has_tables(connection):
+        return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        if not tables:
+        if not _has_tables(connection):  # another process may have been faster
             for statement in schema().split(";\n"):
                 if statement.strip():
                     connection.execute(statement)
@@ -93,6 +96,10 @@ def build_turn(place: Path | None) -> Iterator[bool]:
     finally:
         if lock is not None:
             lock.close()
+
+
+def _has_tables(connection: sqlite3.Connection) -> bool:
+    return bool(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
 
 
 def _check_parts(connection: sqlite3.Connection) -> None:
