@@ -3,6 +3,8 @@
 import itertools
 import os
 import random
+import shutil
+import sqlite3
 import tempfile
 import threading
 import time
@@ -22,7 +24,7 @@ from watchfiles import Change
 
 from workingset_mcp.answers.answer import printed
 from workingset_mcp.caller import asking
-from workingset_mcp.errors import BranchNotFound, IndexUnavailable
+from workingset_mcp.errors import BranchNotFound, IndexUnavailable, VaultNotFound
 from workingset_mcp.index.rows import Known
 from workingset_mcp.settings import Settings
 from workingset_mcp.sync.applying import BATCH_NOTES
@@ -320,13 +322,14 @@ def test_an_edited_ignore_file_is_obeyed_and_taken_back(open_vault: OpenVault) -
     assert contents_of(workspace) == contents_of_fresh(root)
 
 
-def test_a_vault_that_is_away_is_empty_and_comes_back_whole(open_vault: OpenVault) -> None:
+def test_a_vault_that_is_away_is_an_error_and_comes_back_whole(open_vault: OpenVault) -> None:
     workspace = open_vault(VAULT)
     root, away = workspace.vault.root, workspace.vault.root.with_name("away")
     whole = contents_of(workspace)
     root.rename(away)
-    workspace.freshness.refresh()
-    assert contents_of(workspace)["paths"] == []
+    with pytest.raises(VaultNotFound):
+        workspace.freshness.refresh()
+    assert contents_of(workspace) == whole
     away.rename(root)
     workspace.freshness.refresh()
     assert contents_of(workspace) == whole
@@ -1028,6 +1031,47 @@ async def test_a_save_is_seen_through_real_events(open_vault: OpenVault) -> None
         await until(lambda: workspace.status()["generation"] > before)
         assert freshness.watcher == "events"
         group.cancel_scope.cancel()
+    assert contents_of(workspace) == contents_of_fresh(root)
+
+
+@pytest.mark.anyio
+async def test_a_vault_that_was_away_is_watched_again(open_vault: OpenVault) -> None:
+    workspace = open_vault(VAULT)
+    root, freshness, whole = workspace.vault.root, workspace.freshness, contents_of(workspace)
+    async with anyio.create_task_group() as group:
+        group.start_soon(Follower(freshness, poll_seconds=0.05).run)
+        await until(lambda: freshness.watcher == "events")
+        away = root.rename(root.with_name("away"))
+        await until(lambda: "is not there" in str(freshness.state))
+        assert contents_of(workspace) == whole
+        shutil.copytree(away, root)  # another folder in its place
+        await until(lambda: str(freshness.state) == "index current")
+        write(root / CALL, "walrus\n")
+        await until(lambda: contents_of(workspace) == contents_of_fresh(root))
+        assert freshness.watcher == "events"
+        group.cancel_scope.cancel()
+
+
+@pytest.mark.anyio
+async def test_while_another_process_holds_the_index_the_follower_tries_again(
+    open_vault: OpenVault,
+) -> None:
+    workspace = open_vault(VAULT)
+    root, freshness = workspace.vault.root, workspace.freshness
+    file = engine_of(workspace).file
+    assert file is not None
+    holder = sqlite3.connect(file, isolation_level=None)
+    async with anyio.create_task_group() as group:
+        group.start_soon(Follower(freshness, poll_seconds=0.05).run)
+        await until(lambda: freshness.watcher == "events")
+        holder.execute("BEGIN IMMEDIATE")
+        write(root / CALL, "walrus\n")
+        await until(lambda: freshness.state.is_held)
+        assert str(freshness.state) == "index behind: another process holds the index"
+        holder.execute("ROLLBACK")
+        await until(lambda: str(freshness.state) == "index current")
+        group.cancel_scope.cancel()
+    holder.close()
     assert contents_of(workspace) == contents_of_fresh(root)
 
 

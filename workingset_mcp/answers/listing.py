@@ -90,8 +90,13 @@ def compose_list(
     left_out: Iterable[LeftOut],
     branch_of: Callable[[str], str],
     room: int,
+    *,
+    is_whole: bool = True,
 ) -> Answer[Listing]:
-    """The answer: the total, the groups (largest first), then the items that fit."""
+    """The answer: the total, the groups (largest first), then the items that fit.
+
+    `is_whole`: every note of the scope was read, so a count is exact.
+    """
     undated = 0
     everything = _listed(snapshot, asked, left_out, branch_of)
     if asked.scope.has_window:
@@ -110,7 +115,7 @@ def compose_list(
         groups = _group_lines(counts, asked.group_by, kind, max(room // 2, 60))
     if not found:
         listing = Listing(0, undated, (), tuple(counts))
-        return Answer(subject, head + _nothing(asked), listing, found=False)
+        return Answer(subject, head + _nothing(asked, is_whole=is_whole), listing, found=False)
     first = nsmallest(max(room, 1), found, key=_order)  # each takes a token at least
     lines = [f"{_shown(one)}\n" for one in first]
     left = room - count_tokens(head + groups) - 40
@@ -153,9 +158,10 @@ def _remarks(
         if branch in (None, note.branch)
         for remark in note.remarks
     ]
-    for path, reason in left_out:
-        if not reason.is_intended and branch in (None, branch_of(path)):
-            found.append(ListedRow(branch_of(path), path, 0, "", "remark", f"left out: {reason}"))
+    for left in left_out:
+        path = left.path
+        if not left.reason.is_intended and branch in (None, branch_of(path)):
+            found.append(ListedRow(branch_of(path), path, 0, "", "remark", left.said))
     return found
 
 
@@ -278,6 +284,11 @@ def _shown(one: ListedRow) -> str:
     return f"- {box}{date}{marked_line(one.text, _source_of(one))}"
 
 
-def _nothing(asked: ListRequest) -> str:
+def _nothing(asked: ListRequest, *, is_whole: bool) -> str:
     where = f" of {asked.scope.branch}" if asked.scope.branch else ""
+    if not is_whole:
+        return (
+            f"None in the notes{where} that could be read; those left out may hold some:"
+            ' list_items(kind="remark") names them.\n'
+        )
     return f"None. Counted over every note{where}; this is exact.\n"

@@ -30,7 +30,7 @@ def _plain_refusal() -> Iterator[None]:
 
 
 def _brief_of(workspace: Workspace, branch: str) -> str:
-    return workspace.brief(workspace.branch_named(branch)).body
+    return workspace.brief_text(workspace.branch_named(branch))
 
 
 def add_prompts(server: MCPServer[Workspace], workspace: Workspace) -> None:

@@ -17,6 +17,7 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError
 from mcp.server.subscriptions import InMemorySubscriptionBus, ResourcesListChanged, ResourceUpdated
 from mcp_types import (
+    INTERNAL_ERROR,
     INVALID_PARAMS,
     Annotations,
     Completion,
@@ -57,7 +58,7 @@ def add_resources(server: Server, workspace: Workspace) -> None:
     )  # fmt: skip
     def brief(branch: str) -> str:
         try:
-            return workspace.brief(workspace.branch_named(branch or ROOT)).body
+            return workspace.brief_text(workspace.branch_named(branch or ROOT))
         except WorkingsetError as error:
             raise ResourceNotFoundError(str(error)) from error
 
@@ -73,7 +74,10 @@ def add_resources(server: Server, workspace: Workspace) -> None:
             raise ResourceNotFoundError(str(error)) from error
 
     async def listed(_: Any, parameters: PaginatedRequestParams) -> ListResourcesResult:
-        branches = await anyio.to_thread.run_sync(workspace.branch_times)
+        try:
+            branches = await anyio.to_thread.run_sync(workspace.branch_times)
+        except WorkingsetError as error:
+            raise MCPError(INTERNAL_ERROR, str(error)) from error
         cursor = parameters.cursor or ""
         if cursor and not (cursor.isdecimal() and int(cursor) < len(branches)):
             raise MCPError(INVALID_PARAMS, f"{cursor[:40]!r} is no cursor of this list.")

@@ -11,11 +11,13 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from workingset_mcp.caller import stop_if_gone
+from workingset_mcp.errors import VaultNotFound
 from workingset_mcp.index import Engine, KnownFiles
 from workingset_mcp.index.rows import Known, Parsed
 from workingset_mcp.notes.note import parse_note, text_digest, unreadable_note
 from workingset_mcp.sync.changes import Changes, Doubts, plan_changes
 from workingset_mcp.sync.claims import Claims
+from workingset_mcp.vault.files import is_absent
 from workingset_mcp.vault.folder import Fingerprint, Vault
 
 BATCH_NOTES = 400
@@ -83,8 +85,9 @@ class Applier:
                 return False
             with self._index.snapshot() as view:
                 known = self.known.about(left, view)
-            disk = self._vault.fingerprints(left)
-            changes = plan_changes(disk, known, self.doubts) if left else Changes()
+            found = self._vault.look_at(left)
+            disk = found.files
+            changes = plan_changes(disk, known, self.doubts, found.unread) if left else Changes()
         return True
 
     def reads_the_same(self, path: str, seen: Fingerprint, known: Known) -> bool:
@@ -94,6 +97,18 @@ class Applier:
             return False
         self.doubts.note_reading(path, read)
         return True
+
+    def ensure_there(self) -> None:
+        """Raise VaultNotFound unless the vault is there: nothing in it may count as gone before."""
+        if not self._vault.is_bare():
+            return
+        with self._index.snapshot() as view:
+            notes = view.note_count()
+        if notes:
+            raise VaultNotFound(
+                f"The vault folder {self._vault.name!r} is empty, and the index knows {notes:,} notes of it.",
+                "Mount it, or put a note into it; `workingset-mcp index --full` forgets what was there.",
+            )
 
     def ensure_same(self, epoch: int) -> None:
         """Raise TakenOver unless the database is still the one with this epoch."""
@@ -144,8 +159,7 @@ class Applier:
         self, changes: Changes, disk: Mapping[str, Fingerprint], before: Mapping[str, Known]
     ) -> _Batch | None:
         """Read files that may differ, under no lock; None when the server ends."""
-        there = self._vault.fingerprints(changes.removed)  # again by now
-        batch = _Batch(gone=[path for path in changes.removed if path not in there])
+        batch, gone = _Batch(), list(changes.removed)
         for path in (*changes.sure, *changes.doubtful):
             stop_if_gone()
             if self._stopping.is_set():
@@ -153,14 +167,26 @@ class Applier:
             known = before.get(path)
             read = self._read(path, disk[path], known)
             if read is None:
-                batch.gone.extend([path] if known else [])
+                gone.extend([path] if known else [])
             elif isinstance(read, Known):
                 self.doubts.note_reading(path, read)
                 if known and known.fingerprint != read.fingerprint:
                     batch.touched.append((path, read))
             else:
                 batch.parsed.append(read)
+        batch.gone += self._surely_gone(gone)
         return None if self._stopping.is_set() else batch
+
+    def _surely_gone(self, paths: Sequence[str]) -> list[str]:
+        """Those of these paths where no note is now, in a vault that is there."""
+        if not paths:
+            return []
+        there = self._vault.look_at(paths)
+        self.ensure_there()
+        gone = [path for path in paths if path not in there.files and path not in there.unread]
+        for path in gone:
+            self.doubts.note_read(path)
+        return gone
 
     def _write_batch(self, batch: _Batch, before: Mapping[str, Known], epoch: int) -> list[str]:
         """Write what was read; the files that another process wrote first, and has its own way."""
@@ -177,17 +203,24 @@ class Applier:
         return [path for path, known in after.items() if not _same_reading(known, now.get(path))]
 
     def _read(self, path: str, seen: Fingerprint, known: Known | None) -> Parsed | Known | None:
-        """Read one file: parsed, only its fingerprint where the content is known, None when gone."""
+        """Read one file: parsed, only its fingerprint where the content is known, None when gone.
+
+        One that cannot be read stays as it is known.
+        """
         branch, read_ns = self._vault.branch_of(path), time.time_ns()
         try:
             raw, fingerprint = self._vault.read(path)
-        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
-            return None
         except OSError as error:
-            if known and known.fingerprint == seen and not known.digest:
-                return Known(seen, read_ns, b"")  # still unreadable, as known
-            note = unreadable_note(path, f"cannot be read: {error.strerror or 'refused'}")
-            return Parsed(note, branch, seen, read_ns, b"")
+            if is_absent(error):
+                return None
+            reason = error.strerror or "refused"
+            self.doubts.note_unread(path, reason)
+            if known and (known.digest or known.fingerprint == seen):
+                return known
+            return Parsed(
+                unreadable_note(path, f"cannot be read: {reason}"), branch, seen, read_ns, b""
+            )
+        self.doubts.note_read(path)
         digest = text_digest(raw)
         if known and known.digest == digest:
             return Known(fingerprint, read_ns, digest)

@@ -5,11 +5,12 @@ Pure: no file is read here, and nothing is written (`freshness`).
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from workingset_mcp.index.rows import Known
 from workingset_mcp.vault.files import COARSE_CLOCK_STEP_NS, Fingerprint
+from workingset_mcp.vault.ignoring import folders_above
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +35,12 @@ def plan_changes(
     disk: Mapping[str, Fingerprint],
     known: Mapping[str, Known],
     doubts: "Doubts | None" = None,
+    unread: Collection[str] = (),
 ) -> Changes:
     """Compare what is on disk with what the index knows.
+
+    `unread`: files and folders that could not be looked at: nothing there counts as removed. A note whose
+    text could not be read is doubtful, as the next reading may succeed.
 
     A file whose stamp lies within the clock's step of the moment it was read may have been written
     again unseen: it is doubtful until `doubts` says that this very fingerprint is settled.
@@ -44,6 +49,8 @@ def plan_changes(
     for path, fingerprint, seen in _not_surely_equal(disk, known):
         if seen is None:
             added.append(path)
+        elif not seen.digest or (doubts and doubts.is_unread(path)):
+            doubtful.append(path)
         elif seen.fingerprint != fingerprint:
             modified.append(path)
         elif fingerprint.unseen_until() > seen.read_ns and not (
@@ -53,7 +60,14 @@ def plan_changes(
     removed = (
         [path for path in known if path not in disk] if len(known) + len(added) != len(disk) else []
     )
+    if removed and unread:
+        removed = [path for path in removed if not _lies_in(path, unread)]
     return Changes(tuple(added), tuple(modified), tuple(removed), tuple(doubtful))
+
+
+def _lies_in(path: str, places: Collection[str]) -> bool:
+    """Whether a path is one of these places, or lies in one."""
+    return path in places or any(above in places for above in folders_above(path))
 
 
 def _not_surely_equal(
@@ -67,6 +81,7 @@ def _not_surely_equal(
         or seen.fingerprint != now
         or now.ctime_ns > seen.read_ns - COARSE_CLOCK_STEP_NS
         or now.mtime_ns > now.ctime_ns
+        or not seen.digest
     ]
 
 
@@ -80,6 +95,27 @@ class Doubts:
         self._lock = threading.Lock()
         self._settled: dict[str, Fingerprint] = {}
         self._first_read: dict[str, tuple[Fingerprint, int]] = {}
+        self._unread: dict[str, str] = {}  # notes, each with what the system says
+
+    def note_unread(self, path: str, reason: str) -> None:
+        """Remember that the text of a note cannot be read."""
+        with self._lock:
+            self._unread[path] = reason
+
+    def note_read(self, path: str) -> None:
+        """Remember that a note was read, or is gone."""
+        if path in self._unread:
+            with self._lock:
+                self._unread.pop(path, None)
+
+    def is_unread(self, path: str) -> bool:
+        """Whether the last reading of a note failed."""
+        return path in self._unread
+
+    def unread(self) -> dict[str, str]:
+        """Every note whose last reading failed, with what the system said."""
+        with self._lock:
+            return dict(self._unread)
 
     def settled(self, path: str, fingerprint: Fingerprint) -> bool:
         """Whether a file with this fingerprint needs no further reading."""
@@ -107,3 +143,4 @@ class Doubts:
         with self._lock:
             self._settled.clear()
             self._first_read.clear()
+            self._unread.clear()

@@ -7,7 +7,7 @@ source is an argument: any async iterable of change sets. Not here: what a refre
 """
 
 import logging
-from collections.abc import AsyncIterable
+from collections.abc import AsyncGenerator, AsyncIterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +16,7 @@ import anyio
 import anyio.to_thread
 from watchfiles import Change, awatch
 
-from workingset_mcp.errors import IndexDamaged, WorkingsetError
+from workingset_mcp.errors import IndexDamaged, VaultNotFound, WorkingsetError
 from workingset_mcp.sync.freshness import Freshness
 from workingset_mcp.vault.files import Fingerprint
 from workingset_mcp.vault.ignoring import LEFT_OUT_FOLDERS
@@ -48,33 +48,57 @@ class Follower:
             group.start_soon(self._sweep)
 
     async def _follow(self) -> None:
+        """Watch the root; another one that takes its place is watched anew."""
         freshness = self.freshness
-        root = freshness.vault.root
         try:
-            source = self.source or awatch(
-                root,
-                watch_filter=None,
-                debounce=MOST_GATHERED_MILLISECONDS,
-                step=QUIET_MILLISECONDS,
-                rust_timeout=HEARTBEAT_MILLISECONDS,
-                yield_on_timeout=True,
-                stop_event=self._stop,
-                ignore_permission_denied=True,
-            )
-            async for changed in source:
-                if not self.watching.is_set():
-                    freshness.watcher = "events"
-                    await self._refresh({None})  # what changed before the watch began
-                    self.watching.set()
-                if changed:
-                    paths = {Path(path) for _, path in changed}
-                    await self._refresh(await anyio.to_thread.run_sync(self._scopes, paths))
+            while True:
+                root = self._root()
+                if root is None:
+                    await anyio.sleep(self.poll_seconds)
+                elif not await self._watch(root):
+                    break
         except anyio.get_cancelled_exc_class():
             self._stop.set()
             raise
         except Exception as error:  # noqa: BLE001  # a watcher that dies must not end the server
             _log.warning("no file events (%s): polling every %s s", error, self.poll_seconds)
         freshness.watcher = "polling"
+
+    def _root(self) -> tuple[int, int] | None:
+        try:
+            return self.freshness.vault.identity()
+        except VaultNotFound:
+            return None
+
+    async def _watch(self, root: tuple[int, int]) -> bool:
+        """Refresh on events; True once the root is gone or another one, False when no more come."""
+        freshness = self.freshness
+        source = self.source or awatch(
+            freshness.vault.root,
+            watch_filter=None,
+            debounce=MOST_GATHERED_MILLISECONDS,
+            step=QUIET_MILLISECONDS,
+            rust_timeout=HEARTBEAT_MILLISECONDS,
+            yield_on_timeout=True,
+            stop_event=self._stop,
+            ignore_permission_denied=True,
+        )
+        is_first = True
+        async for changed in source:
+            if self._root() != root:
+                if isinstance(source, AsyncGenerator):
+                    await source.aclose()
+                await self._refresh({None})
+                return True
+            if is_first:
+                freshness.watcher = "events"
+                await self._refresh({None})  # what changed before the watch began
+                self.watching.set()
+                is_first = False
+            if changed:
+                paths = {Path(path) for _, path in changed}
+                await self._refresh(await anyio.to_thread.run_sync(self._scopes, paths))
+        return False
 
     async def _sweep(self) -> None:
         freshness = self.freshness
@@ -114,6 +138,9 @@ class Follower:
                 await anyio.to_thread.run_sync(self._make_equal, scope)
             except Exception as error:  # noqa: BLE001  # the supervised loop: logged, tried again
                 freshness.note_failure(error)
+                if isinstance(error, WorkingsetError):
+                    _log.warning("refresh failed (%s): it is tried again", error.message)
+                    continue
                 _log.exception("refresh failed; it is tried again at the next event or sweep")
 
     def _make_equal(self, scope: str | None) -> None:

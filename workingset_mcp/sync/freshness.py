@@ -31,7 +31,8 @@ from workingset_mcp.index import Engine, View
 from workingset_mcp.index.rows import Known
 from workingset_mcp.sync.applying import STEP_SECONDS, Applier, Pass, Progress, TakenOver
 from workingset_mcp.sync.changes import plan_changes
-from workingset_mcp.vault.folder import Fingerprint, LeftOut, Vault
+from workingset_mcp.vault.folder import Fingerprint, LeftOut, Vault, Walk
+from workingset_mcp.vault.ignoring import WhyLeftOut
 
 FIRST_BUILD_WAIT_SECONDS = 5.0
 RETRY_SECONDS = 1.0  # between two tries to write an index that another process holds
@@ -84,7 +85,7 @@ class Freshness:
             str | None, Sequence[LeftOut]
         ] = {}  # as last seen; None: of the vault
         self.walked_files = 0  # when the whole vault was last made equal; none yet
-        self._looks: dict[str | None, Mapping[str, Fingerprint]] = {}  # that found a difference
+        self._looks: dict[str | None, Walk] = {}  # that found a difference
         self._applier = Applier(vault, index, self.stopping, self._note_written)
         self._look_at_index()
 
@@ -142,29 +143,57 @@ class Freshness:
             with self.index.snapshot() as view:
                 known = self.known_in(view, branch, paths)
         self._tell_news()
-        disk: Mapping[str, Fingerprint]
-        disk = self.vault.fingerprints(paths) if paths is not None else self._look_at_disk(branch)
-        changes = plan_changes(disk, known, self._applier.doubts)
+        self._applier.ensure_there()
+        disk = self.vault.look_at(paths) if paths is not None else self._look_at_disk(branch)
+        changes = plan_changes(disk.files, known, self._applier.doubts, disk.unread)
         if changes.sure or changes.removed:
             if paths is None:
                 with self._changed:
                     self._looks[branch] = disk
             return False
         same = all(
-            self._applier.reads_the_same(path, disk[path], known[path]) for path in changes.doubtful
+            self._applier.reads_the_same(path, disk.files[path], known[path])
+            for path in changes.doubtful
         )
         if same and branch is None and paths is None:
             self._note_whole()
         return same
+
+    def unread_notes(self, branch: str | None = None) -> list[LeftOut]:
+        """Notes of the vault, or a branch, whose text could not be read, by path."""
+        unread = sorted(self._applier.doubts.unread().items())
+        if not unread:
+            return []
+        with self.index.snapshot() as view:
+            known = self._applier.known.about([path for path, _ in unread], view)
+        return [
+            LeftOut(
+                path,
+                WhyLeftOut.OLDER_TEXT if known[path].digest else WhyLeftOut.UNREADABLE_NOTE,
+                reason,
+            )
+            for path, reason in unread
+            if path in known and branch in (None, self.vault.branch_of(path))
+        ]
+
+    def missing(self, branch: str | None = None) -> tuple[LeftOut, ...]:
+        """What belongs to the vault, or a branch, and is in no answer as it is now, as last seen."""
+        walked = [left for left in self.left_out.get(branch, ()) if left.reason.is_missing]
+        return (*walked, *self.unread_notes(branch))
+
+    def ensure_there(self) -> None:
+        """Raise VaultNotFound unless the vault is there, with something in it if anything is known."""
+        self._applier.ensure_there()
 
     def differing(self) -> dict[str, Fingerprint | None]:
         """Files that differ from what the index has of them, as they are now; None: gone."""
         with self.index.snapshot() as view:
             known = self.known_in(view)
         self._tell_news()
-        disk = self.vault.walk().files
-        changes = plan_changes(disk, known, self._applier.doubts)
-        return {path: disk.get(path) for path in (*changes.sure, *changes.removed)}
+        self._applier.ensure_there()
+        disk = self.vault.walk()
+        changes = plan_changes(disk.files, known, self._applier.doubts, disk.unread)
+        return {path: disk.files.get(path) for path in (*changes.sure, *changes.removed)}
 
     def refresh_paths(self, paths: Iterable[str]) -> bool:
         """Make the index equal to the disk for these paths. True when anything differed.
@@ -175,8 +204,9 @@ class Freshness:
         wanted = list(paths)
         with self.index.snapshot() as view:
             before, known = view.version(), self.known_in(view, paths=wanted)
-        disk = self.vault.fingerprints(wanted)
-        changes = plan_changes(disk, known, self._applier.doubts)
+        looked = self.vault.look_at(wanted)
+        disk = looked.files
+        changes = plan_changes(disk, known, self._applier.doubts, looked.unread)
         if not changes:
             return False
         if any(self.vault.fingerprint(path) for path in changes.removed):
@@ -321,15 +351,17 @@ class Freshness:
         return not self.state.is_held
 
     def _refresh(
-        self, branch: str | None, disk: Mapping[str, Fingerprint] | None, deadline: float | None,
+        self, branch: str | None, looked: Walk | None, deadline: float | None,
         progress: Progress | None,
     ) -> bool:  # fmt: skip
         with self.index.snapshot() as view:
             epoch, known = view.version()[0], self.known_in(view, branch)
         self._tell_news()
-        if disk is None:  # the disk last: what another process indexes meanwhile is only added
-            disk = self._look_at_disk(branch)
-        changes = plan_changes(disk, known, self._applier.doubts)
+        if looked is None:  # the disk last: what another process indexes meanwhile is only added
+            self._applier.ensure_there()
+            looked = self._look_at_disk(branch)
+        disk = looked.files
+        changes = plan_changes(disk, known, self._applier.doubts, looked.unread)
         told = partial(self._note_progress, progress)
         self._note_progress(None, 0, len(disk))
         if not self._applier.apply(changes, disk, Pass(epoch, len(disk), deadline, told)):
@@ -338,11 +370,11 @@ class Freshness:
             self._mark_built(epoch, len(disk))
         return True
 
-    def _look_at_disk(self, branch: str | None) -> Mapping[str, Fingerprint]:
+    def _look_at_disk(self, branch: str | None) -> Walk:
         walk = self.vault.walk(branch)
         with self._changed:
             self.left_out = {**self.left_out, branch: tuple(walk.left_out)}
-        return walk.files
+        return walk
 
     def _mark_built(self, epoch: int, walked_files: int) -> None:
         with self._applier.known.writing():  # nobody replaces the index meanwhile

@@ -21,6 +21,7 @@ _FURTHER_BYTES = (
     65_536  # read beyond the known size: the end of the file, or what was added meanwhile
 )
 COARSE_CLOCK_STEP_NS = 2_000_000_000  # FAT and some network disks
+_ABSENT = {errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG}
 _made = tuple.__new__  # a walk of 10,000 notes takes 6 % longer with the class's own call
 
 
@@ -61,6 +62,11 @@ def scan(folder: str) -> tuple[list["os.DirEntry[str]"], int | None]:
     except OSError:
         os.close(handle)
         raise
+
+
+def is_absent(error: OSError) -> bool:
+    """Whether an error says that there is no such file; any other says only that it cannot be read."""
+    return error.errno in _ABSENT or isinstance(error, FileNotFoundError | NotADirectoryError)
 
 
 def is_link(place: str) -> bool:

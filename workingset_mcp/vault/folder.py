@@ -15,11 +15,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from workingset_mcp.caller import stop_if_gone
 from workingset_mcp.errors import NoteNotFound, PathRefused, VaultNotFound
 from workingset_mcp.settings import SETTINGS_FILE, Settings
 from workingset_mcp.vault.files import Fingerprint as Fingerprint
 from workingset_mcp.vault.files import (
     fingerprint_of,
+    is_absent,
     is_link,
     other_spelling,
     read_without_links,
@@ -28,6 +30,7 @@ from workingset_mcp.vault.files import (
 from workingset_mcp.vault.ignoring import (
     IGNORE_FILE,
     NOTE_SUFFIXES,
+    PLACEHOLDER_SUFFIX,
     IgnoreRule,
     IgnoreRules,
     Sieve,
@@ -35,6 +38,7 @@ from workingset_mcp.vault.ignoring import (
     are_plain,
     ends_like_a_note,
     is_ignored,
+    note_to_download,
     printable,
     rule_from,
     rule_of_file,
@@ -46,6 +50,7 @@ from workingset_mcp.vault.ignoring import (
 from workingset_mcp.vault.ignoring import MOST_NOTE_BYTES as MOST_NOTE_BYTES
 
 MOST_PATH_CHARACTERS = 4_096
+_PUT_BACK = "Mount it, or put it back: what was read from it is kept."
 _LINES_BEHIND = re.compile(r"^(?P<path>.+?):(?P<lines>\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*)$")
 _DRIVE = re.compile(r"^[A-Za-z]:")
 
@@ -55,6 +60,16 @@ class LeftOut(NamedTuple):
 
     path: str
     reason: WhyLeftOut
+    detail: str = ""  # what the system says
+
+    @property
+    def said(self) -> str:
+        """The reason in words, to stand behind the path."""
+        if self.reason == WhyLeftOut.UNREADABLE_NOTE:
+            return f"cannot be read: {self.detail}"
+        detail = f" ({self.detail})" if self.detail else ""
+        before = "" if self.reason == WhyLeftOut.OLDER_TEXT else "left out: "
+        return f"{before}{self.reason}{detail}"
 
 
 @dataclass(slots=True)
@@ -63,6 +78,11 @@ class Walk:
 
     files: dict[str, Fingerprint] = field(default_factory=dict)
     left_out: list[LeftOut] = field(default_factory=list)
+
+    @property
+    def unread(self) -> frozenset[str]:
+        """Files and folders that could not be read: what is known of them, and below them, is not gone."""
+        return frozenset(left.path for left in self.left_out if left.reason.is_unread)
 
 
 class Vault:
@@ -86,6 +106,34 @@ class Vault:
         self._first_rules: IgnoreRules = (rule_from(own),) if own else ()
         self._rules_lock = threading.Lock()
         self._rules: dict[str, tuple[Fingerprint, int, IgnoreRule]] = {}
+        self._filled: tuple[int, int] | None = None  # the root when it was seen to hold something
+
+    def identity(self) -> tuple[int, int]:
+        """Device and inode of the root. Raises VaultNotFound when it is gone, replaced or refused."""
+        try:
+            found = os.lstat(self.root)
+        except OSError as error:
+            raise self._not_there(error) from None
+        if not stat.S_ISDIR(found.st_mode):
+            raise VaultNotFound(f"The vault folder {self.name!r} is no folder any more.", _PUT_BACK)
+        return found.st_dev, found.st_ino
+
+    def is_bare(self) -> bool:
+        """Whether the root is empty, and was never seen to hold anything: it may not be mounted.
+
+        A root that this process saw filled, and that is empty now, was emptied. Raises VaultNotFound.
+        """
+        identity = self.identity()
+        if identity == self._filled:
+            return False
+        try:
+            with os.scandir(self.root) as entries:
+                is_empty = next(entries, None) is None
+        except OSError as error:
+            raise self._not_there(error) from None
+        if not is_empty:
+            self._filled = identity
+        return is_empty
 
     def branch_of(self, path: str) -> str:
         """The branch of a note: two levels under a carrier, else the top folder, else `.`."""
@@ -99,17 +147,29 @@ class Vault:
         return first
 
     def walk(self, branch: str | None = None) -> Walk:
-        """Look at the disk: every note of the vault, or of one branch, one scandir a folder."""
+        """Look at the disk: every note of the vault, or of one branch, one scandir a folder.
+
+        Raises VaultNotFound when the root itself is not there, or cannot be read.
+        """
+        self.identity()
         found = Walk()
         start, deep = self._start_of(branch)
-        folder = self.root / start if start else self.root
+        folder = f"{self.root}/{start}" if start else str(self.root)
         sieve = self._sieve()
-        if not folder.is_dir() or sieve.rules_inside(start) is None:
+        try:
+            if not stat.S_ISDIR(Path(folder).stat().st_mode) or sieve.rules_inside(start) is None:
+                return found
+            above = start.rpartition("/")[0]
+            rules = (sieve.rules_inside(above) or ()) if start else self._first_rules
+        except ValueError:
             return found
-        above = start.rpartition("/")[0]
-        rules = (sieve.rules_inside(above) or ()) if start else self._first_rules
-        waiting = [(str(folder), start, rules)]
+        except OSError as error:
+            if not is_absent(error):
+                self._note_unreadable(found, start, error)
+            return found
+        waiting = [(folder, start, rules)]
         while waiting:
+            stop_if_gone()
             inner = self._walk_folder(*waiting.pop(), sieve, found)
             if deep:
                 waiting.extend(inner)
@@ -125,17 +185,48 @@ class Vault:
             found = os.lstat(f"{self.root}/{path}")  # a `Path` takes longer than the disk
         except (OSError, ValueError):
             return None
-        return fingerprint_of(found) if stat.S_ISREG(found.st_mode) else None
+        return _regular(found)
 
     def fingerprints(self, paths: Iterable[str]) -> dict[str, Fingerprint]:
         """The fingerprints of those of these paths that a walk would find now."""
-        found: dict[str, Fingerprint] = {}
-        sieve = self._sieve()
+        return self.look_at(paths).files
+
+    def look_at(self, paths: Iterable[str]) -> Walk:
+        """What a walk would find now of these paths. Raises VaultNotFound."""
+        self.identity()
+        found, sieve = Walk(), self._sieve()
         for path in paths:
-            now = self.fingerprint(path)
-            if now is not None and now.size <= MOST_NOTE_BYTES and sieve.keeps(path):
-                found[path] = now
+            try:
+                now = _regular(os.lstat(f"{self.root}/{path}"))
+                if now and now.size <= MOST_NOTE_BYTES and sieve.keeps(path):
+                    found.files[path] = now
+            except ValueError:
+                continue
+            except OSError as error:
+                if not is_absent(error):
+                    reason = WhyLeftOut.UNREADABLE_FILE
+                    found.left_out.append(LeftOut(path, reason, error.strerror or ""))
+                elif self.is_to_download(path):
+                    found.left_out.append(LeftOut(path, WhyLeftOut.NOT_DOWNLOADED))
         return found
+
+    def unreadable(self, paths: Iterable[str]) -> list[LeftOut]:
+        """Those of these notes whose text cannot be read now."""
+        found = []
+        for path in paths:
+            try:
+                self.read(path)
+            except OSError as error:
+                if not is_absent(error):
+                    reason = WhyLeftOut.UNREADABLE_FILE
+                    found.append(LeftOut(path, reason, error.strerror or ""))
+        return found
+
+    def is_to_download(self, path: str) -> bool:
+        """Whether a placeholder of iCloud stands in the place of a note."""
+        folder, slash, name = path.rpartition("/")
+        place = f"{self.root}/{folder}{slash}.{name}{PLACEHOLDER_SUFFIX}"
+        return bool(note_to_download(f".{name}{PLACEHOLDER_SUFFIX}")) and os.path.lexists(place)
 
     def sieve_of_commit(self) -> Sieve:
         """Tells which files of a commit are notes, by the ignore files of today."""
@@ -200,15 +291,32 @@ class Vault:
         """Take the notes of one folder; returns the folders in it that are to be walked."""
         try:
             listed, handle = scan(folder)
-        except OSError:
-            found.left_out.append(LeftOut(prefix or ".", WhyLeftOut.UNREADABLE_FOLDER))
+        except (FileNotFoundError, NotADirectoryError):
+            self.identity()
+            return []  # gone since its parent was listed
+        except OSError as error:
+            self._note_unreadable(found, prefix, error)
             return []
         try:
             rules = self._rules_in(prefix, rules, listed, sieve, found)
             return _take_entries(listed, folder, prefix, rules, found)
+        except OSError as error:  # of its ignore file
+            self._note_unreadable(found, prefix, error)
+            return []
         finally:
             if handle is not None:
                 os.close(handle)
+
+    def _note_unreadable(self, found: Walk, folder: str, error: OSError) -> None:
+        """Keep that a folder cannot be read. Raises VaultNotFound for the root."""
+        if not folder:
+            raise self._not_there(error)
+        reason = WhyLeftOut.UNREADABLE_FOLDER
+        found.left_out.append(LeftOut(printable(folder), reason, error.strerror or ""))
+
+    def _not_there(self, error: OSError) -> VaultNotFound:
+        what = "is not there" if is_absent(error) else f"cannot be read: {error.strerror}"
+        return VaultNotFound(f"The vault folder {self.name!r} {what}.", _PUT_BACK)
 
     def _rules_in(
         self, prefix: str, rules: IgnoreRules, listed: "list[os.DirEntry[str]]", sieve: Sieve,
@@ -239,7 +347,12 @@ class Vault:
         if known and known[0] == seen and known[1] >= seen.unseen_until():
             return known[2]
         read_ns = time.time_ns()
-        rule = rule_of_file(self.root, folder)
+        try:
+            rule = rule_of_file(self.root, folder)
+        except OSError:
+            if known is None:
+                raise
+            return known[2]
         if rule:
             with self._rules_lock:
                 self._rules[folder] = (seen, read_ns, rule)
@@ -255,12 +368,12 @@ class Vault:
         """The real path of a note that may be shown. Raises PathRefused or NoteNotFound."""
         target = self.root / path
         if not os.path.lexists(target):
-            spelled = other_spelling(self.root, path)
-            if spelled is None:
-                raise NoteNotFound(f"There is no note {path!r}.")
-            path, target = spelled, self.root / spelled
+            path = self._as_on_disk(path)
+            target = self.root / path
         try:
             real = target.resolve(strict=True)
+        except PermissionError:
+            raise PathRefused(f"{path} cannot be read.", "Check its permissions.") from None
         except (OSError, ValueError, RuntimeError):
             raise PathRefused(
                 f"{path} is a link that leads nowhere.", "Open the note itself."
@@ -278,12 +391,33 @@ class Vault:
         folder, _, name = path.rpartition("/")
         if not ends_like_a_note(name) or not real.is_file():
             raise PathRefused(f"{path} is not a note.", f"Notes end in {', '.join(NOTE_SUFFIXES)}.")
-        rules = self._sieve().rules_inside(folder)
-        if rules is None or name.startswith(".") or is_ignored(path, rules):
+        if name.startswith(".") or self._is_ignored(folder, path):
             raise PathRefused(
                 f"{path} is hidden or ignored.", "`status` lists what is left out, and why."
             )
         return path
+
+    def _as_on_disk(self, path: str) -> str:
+        """The path of a note in another Unicode form. Raises VaultError."""
+        self.identity()
+        if self.is_to_download(path):
+            raise PathRefused(
+                f"{path} is not downloaded from iCloud.", "Download it, then ask again."
+            )
+        spelled = other_spelling(self.root, path)
+        if spelled is None:
+            raise NoteNotFound(f"There is no note {path!r}.")
+        return spelled
+
+    def _is_ignored(self, folder: str, path: str) -> bool:
+        try:
+            rules = self._sieve().rules_inside(folder)
+        except OSError as error:
+            raise PathRefused(
+                f"The ignore files above {path} cannot be read: {error.strerror}.",
+                "Ask again later.",
+            ) from None
+        return rules is None or is_ignored(path, rules)
 
 
 def _take_entries(
@@ -295,11 +429,20 @@ def _take_entries(
     checked = rules if rules or not are_plain(f"{prefix}{names}") else None
     inner = []
     for entry in listed:
-        if entry.is_file(follow_symlinks=False):
-            if entry.name.endswith(".md") or ends_like_a_note(entry.name):
-                _take(entry, base, checked, found)
-            continue
         path = base + entry.name
+        try:
+            is_file = entry.is_file(follow_symlinks=False)
+        except OSError as error:  # the system does not list what kind it is, and refuses to say
+            found.left_out.append(
+                LeftOut(printable(path), WhyLeftOut.UNREADABLE_FILE, error.strerror or "")
+            )
+            continue
+        if is_file:
+            if entry.name.endswith(".md") or ends_like_a_note(entry.name):
+                _take(entry, path, checked, found)
+            elif entry.name.endswith(PLACEHOLDER_SUFFIX):
+                _take_placeholder(entry.name, base, rules, found)
+            continue
         if entry.is_dir(follow_symlinks=False):
             reason = why_folder_is_out(entry.name, path, rules)
             if not reason:
@@ -311,17 +454,31 @@ def _take_entries(
     return inner
 
 
-def _take(entry: "os.DirEntry[str]", base: str, rules: IgnoreRules | None, found: Walk) -> None:
+def _regular(found: os.stat_result) -> Fingerprint | None:
+    return fingerprint_of(found) if stat.S_ISREG(found.st_mode) else None
+
+
+def _take_placeholder(name: str, base: str, rules: IgnoreRules, found: Walk) -> None:
+    """Name the note that a placeholder stands for, unless it is left out anyway."""
+    note = note_to_download(name)
+    if note and not why_note_is_out(note, base + note, rules):
+        found.left_out.append(LeftOut(base + note, WhyLeftOut.NOT_DOWNLOADED))
+
+
+def _take(entry: "os.DirEntry[str]", path: str, rules: IgnoreRules | None, found: Walk) -> None:
     """Record the fingerprint of a file, or why it is left out. No rules: its name needs no check."""
-    path = base + entry.name
+    detail = ""
     reason = None if rules is None else why_note_is_out(entry.name, path, rules)
     if not reason:
         try:
             seen = entry.stat(follow_symlinks=False)
-        except OSError:
+        except FileNotFoundError:
             return  # gone between listing and looking
-        if seen.st_size <= MOST_NOTE_BYTES:
-            found.files[path] = fingerprint_of(seen)
-            return
-        reason = WhyLeftOut.TOO_LARGE
-    found.left_out.append(LeftOut(printable(path), reason))
+        except OSError as error:
+            reason, detail = WhyLeftOut.UNREADABLE_FILE, error.strerror or ""
+        else:
+            if seen.st_size <= MOST_NOTE_BYTES:
+                found.files[path] = fingerprint_of(seen)
+                return
+            reason = WhyLeftOut.TOO_LARGE
+    found.left_out.append(LeftOut(printable(path), reason, detail))

@@ -13,13 +13,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workingset_mcp.vault.files import read_without_links
+from workingset_mcp.vault.files import is_absent, read_without_links
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
 NOTE_SUFFIXES = (".md", ".markdown", ".mdx")
 IGNORE_FILE = ".gitignore"
+PLACEHOLDER_SUFFIX = ".icloud"
 MOST_NOTE_BYTES = 64_000_000
 MOST_IGNORE_BYTES = 1_000_000
 MOST_PATTERNS = 2_000  # each is asked of each path once
@@ -49,6 +50,10 @@ class WhyLeftOut(StrEnum):
     CONFLICT_COPY = "conflict copy of a sync program"
     INVALID_NAME = "name is not valid text"
     UNREADABLE_FOLDER = "folder cannot be read"
+    UNREADABLE_FILE = "cannot be read"
+    UNREADABLE_NOTE = "note cannot be read"  # a remark of the note says so too
+    OLDER_TEXT = "cannot be read now; what was read before is used"
+    NOT_DOWNLOADED = "not downloaded from iCloud"
     TOO_LARGE = f"over {MOST_NOTE_BYTES // 1_000_000} MB"
     MANY_PATTERNS = f"over {MOST_PATTERNS:,} patterns: the rest is not used"
     LONG_PATTERN = f"a pattern over {MOST_PATTERN_CHARACTERS:,} characters is not used"
@@ -65,8 +70,23 @@ class WhyLeftOut(StrEnum):
         return self in (
             WhyLeftOut.CONFLICT_COPY,
             WhyLeftOut.INVALID_NAME,
-            WhyLeftOut.UNREADABLE_FOLDER,
             WhyLeftOut.TOO_LARGE,
+        ) or (self.is_unread and self != WhyLeftOut.UNREADABLE_NOTE)
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether it would be a source if it could be read: no count without it is exact."""
+        return self.is_unread or self == WhyLeftOut.TOO_LARGE
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether it could not be read: it is not gone, and what is known of it is kept."""
+        return self in (
+            WhyLeftOut.UNREADABLE_FOLDER,
+            WhyLeftOut.UNREADABLE_FILE,
+            WhyLeftOut.UNREADABLE_NOTE,
+            WhyLeftOut.OLDER_TEXT,
+            WhyLeftOut.NOT_DOWNLOADED,
         )
 
 
@@ -205,11 +225,19 @@ def _segment_with_atomic_stars(segment: str) -> str:
 
 
 def rule_of_file(root: Path, folder: str) -> IgnoreRule | None:
-    """The rule of the ignore file in a folder; None when it is no readable file of its own."""
+    """The rule of the ignore file in a folder; None when it is no readable file of its own.
+
+    Raises OSError when it cannot be read for now, as when no file can be opened any more: without its
+    patterns too much would be read.
+    """
     path = f"{folder}/{IGNORE_FILE}" if folder else IGNORE_FILE
     try:
         raw, _ = read_without_links(root, path, MOST_IGNORE_BYTES + 1)
-    except (OSError, ValueError):
+    except OSError as error:
+        if is_absent(error) or isinstance(error, PermissionError):
+            return None
+        raise
+    except ValueError:
         return None
     lines = raw[:MOST_IGNORE_BYTES].decode("utf-8", "replace").splitlines()
     if len(raw) > MOST_IGNORE_BYTES:
@@ -267,6 +295,13 @@ def are_plain(paths: str) -> bool:
         return False
     lowered = paths.lower()
     return not ("(" in paths or "#" in paths or "conflict" in lowered or ".tmp." in lowered)
+
+
+def note_to_download(name: str) -> str:
+    """The name of the note that a placeholder of iCloud (`.name.md.icloud`) stands for; else empty."""
+    note = name[1:].removesuffix(PLACEHOLDER_SUFFIX)
+    is_one = name.startswith(".") and name.endswith(PLACEHOLDER_SUFFIX) and ends_like_a_note(note)
+    return note if is_one and not why_name_is_out(note) else ""
 
 
 def why_name_is_out(name: str) -> WhyLeftOut | None:

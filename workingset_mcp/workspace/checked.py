@@ -4,7 +4,7 @@ What differs is refreshed and the answer composed anew; a vault that keeps chang
 tried three times, then the answer says so. Not here: what an answer says (`answers`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -17,6 +17,7 @@ from workingset_mcp.answers.answer import (
     shown_warnings,
 )
 from workingset_mcp.index import View
+from workingset_mcp.vault.folder import LeftOut
 from workingset_mcp.workspace.indexed import IndexedVault
 
 ROUNDS = 3
@@ -62,19 +63,24 @@ def checked_answer(
     found something is checked over the notes it quotes alone, once the whole was looked at.
     """
     freshness = vault.freshness
+    freshness.ensure_there()
     finished = scope is not None or freshness.wait_until_built()
     quoted_only &= freshness.walked_files > SMALL_VAULT_FILES
     state = ""
     for attempt in range(ROUNDS + 1):
         checks_all = finished and not state and not quoted_only
         shown = "index current" if checks_all and freshness.state.is_held else state
+        missing = freshness.missing(scope)
         with vault.index.snapshot() as snapshot:
 
             def composed(
-                room: int, snapshot: View = snapshot, state: str = shown
+                room: int,
+                snapshot: View = snapshot,
+                state: str = shown,
+                missing: tuple[LeftOut, ...] = missing,
             ) -> Answer[Content]:
                 made = compose(snapshot, room - HEAD_TOKENS)
-                return _with_header(vault, made, allowance, room, state)
+                return _with_header(vault, _naming(made, missing), allowance, room, state)
 
             answer = _fitted(vault, composed, allowance)
             quoted = answer.notes if quoted_only and answer.found else None
@@ -82,7 +88,9 @@ def checked_answer(
                 return answer
             known = freshness.known_in(snapshot, scope, quoted)
         if freshness.is_current(scope, quoted, known):
-            return answer
+            if freshness.missing(scope) == missing:
+                return answer
+            continue  # it names what could not be read
         if quoted is None:
             finished = vault.refresh_scope(scope)
         else:
@@ -105,6 +113,13 @@ def fitted_answer(
         return _with_header(vault, compose(room - HEAD_TOKENS), allowance, room, "")
 
     return _fitted(vault, composed, allowance)
+
+
+def _naming(answer: Answer[Content], missing: Sequence[LeftOut]) -> Answer[Content]:
+    """The answer with a warning for each part of its scope that could not be read."""
+    unread = [f"{left.path} {left.said}" for left in missing if left.reason.is_unread]
+    more = [line for line in unread if line not in answer.warnings]
+    return replace(answer, warnings=(*answer.warnings, *more)) if more else answer
 
 
 def _with_header(

@@ -33,6 +33,7 @@ from workingset_mcp.notes.markdown import line_ends_kept
 from workingset_mcp.notes.note import OVERRIDE_NAME, decode
 from workingset_mcp.settings import Settings, today
 from workingset_mcp.sync.changes import plan_changes
+from workingset_mcp.vault.folder import LeftOut
 from workingset_mcp.workspace.branches import near_names
 from workingset_mcp.workspace.checked import Allowance, checked_answer, fitted_answer
 from workingset_mcp.workspace.healing import healing
@@ -41,6 +42,7 @@ from workingset_mcp.workspace.indexed import IndexedVault
 if TYPE_CHECKING:
     from workingset_mcp.answers.full.pages import Page
 
+_MOST_TRIED = 200  # files that differ, read to see whether they can be
 _LEAST_PATH_SCORE = 60  # of a path that is near enough to be named
 
 
@@ -60,10 +62,12 @@ class Workspace(IndexedVault):
     @healing
     def status(self) -> dict[str, Any]:
         """What is indexed, left out and remarked; whether that is what stands on the disk."""
+        self.freshness.ensure_there()
         walked = self.vault.walk()
         with self.index.snapshot() as snapshot:
             state = str(self.freshness.state)
-            changes = plan_changes(walked.files, snapshot.known())
+            changes = plan_changes(walked.files, snapshot.known(), unread=walked.unread)
+            unread = self.vault.unreadable(changes.sure[:_MOST_TRIED])
             differing = len(changes.sure) + len(changes.removed)
             if differing and state == "index current":
                 verb = "differs" if differing == 1 else "differ"
@@ -82,7 +86,10 @@ class Workspace(IndexedVault):
                 "index_place": self.index.place,
                 "watcher": self.freshness.watcher,
                 "remarks": [*self.settings.remarks, *remarks],
-                "left_out": [f"{left.path}: {left.reason}" for left in walked.left_out],
+                "left_out": [
+                    f"{left.path}: {left.said.removeprefix('left out: ')}"
+                    for left in (*walked.left_out, *unread)
+                ],
             }
 
     @healing
@@ -102,7 +109,7 @@ class Workspace(IndexedVault):
         def compose(snapshot: View, room: int) -> Answer[Brief | Overview]:
             if name is None:
                 return self._compose_overview(snapshot, room)
-            on, left_out = day or today(), tuple(self.freshness.left_out.get(name, ()))
+            on, left_out = day or today(), self._left_out_of(name)
             contents = contents_of(snapshot, name)
             version = snapshot.version()
             # The epoch is part of the key: nothing made from a damaged file is given again.
@@ -121,6 +128,25 @@ class Workspace(IndexedVault):
             )
 
         return checked_answer(self, name, compose, allowance)
+
+    def brief_text(self, branch: str) -> str:
+        """A brief without its header, for a resource or a prompt; what is behind or unread stands first.
+
+        Raises ArgumentError, BranchNotFound.
+        """
+        answer = self.brief(branch)
+        is_behind = answer.state.startswith(("index behind", "index failing"))
+        said = [answer.state] if is_behind else []
+        said += [
+            f"{left.path} {left.said}"
+            for left in self.freshness.missing(branch)
+            if left.reason.is_unread
+        ]
+        return "".join(f"warning: {line}\n" for line in said) + answer.body
+
+    def _left_out_of(self, branch: str) -> tuple[LeftOut, ...]:
+        walked = self.freshness.left_out.get(branch, ())
+        return (*walked, *self.freshness.unread_notes(branch))
 
     def _compose_overview(self, snapshot: View, room: int) -> Answer[Brief | Overview]:
         version, lines = self._branch_lines
@@ -175,7 +201,8 @@ class Workspace(IndexedVault):
             if version not in ranked:
                 found = search.rank(parsed, snapshot, self.stemmer, scope)
                 ranked[version] = search.boost_and_cut(found, boosted, top)
-            return compose_search(parsed, ranked[version], snapshot, scope, room)
+            is_whole = not self.freshness.missing(name)
+            return compose_search(parsed, ranked[version], snapshot, scope, room, is_whole=is_whole)
 
         return checked_answer(self, name, compose, allowance, quoted_only=name is None)
 
@@ -280,8 +307,16 @@ class Workspace(IndexedVault):
         )
 
         def compose(snapshot: View, room: int) -> Answer[listing.Listing]:
-            left_out = self.left_out(name) if asked.kind == "remark" else ()
-            return listing.compose_list(snapshot, asked, left_out, self.vault.branch_of, room)
+            left_out: Sequence[LeftOut] = ()
+            if asked.kind == "remark":
+                older = (
+                    one for one in self.freshness.unread_notes(name) if one.reason.is_warned_of
+                )
+                left_out = [*self.left_out(name), *older]
+            return listing.compose_list(
+                snapshot, asked, left_out, self.vault.branch_of, room,
+                is_whole=not self.freshness.missing(name),
+            )  # fmt: skip
 
         return checked_answer(self, name, compose, allowance)
 
@@ -295,6 +330,7 @@ class Workspace(IndexedVault):
         return Allowance.of(budget, usual, least, limits or self.limits())
 
     def _path_named(self, given: str) -> tuple[str, str | None]:
+        self.freshness.ensure_there()
         try:
             return self.vault.checked_path(given)
         except NoteNotFound:

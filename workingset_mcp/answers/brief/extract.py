@@ -287,8 +287,8 @@ def _remarks(branch: Branch) -> Iterator[str]:
     for note in branch.notes:
         for remark in note.remarks:
             yield _remark_line(note.path, remark)
-    for path, reason in branch.left_out:
-        yield f"{path} left out: {reason}"
+    for left in branch.left_out:
+        yield f"{left.path} {left.said}"
 
 
 def _remark_line(path: str, remark: Remark) -> str:

@@ -26,12 +26,13 @@ class Found:
 
 
 def compose_search(
-    query: Query, ranking: Ranking, snapshot: View, limits: Scope, room: int
-) -> Answer[Found]:
-    """The answer to a search within about `room` tokens."""
+    query: Query, ranking: Ranking, snapshot: View, limits: Scope, room: int,
+    *, is_whole: bool = True,
+) -> Answer[Found]:  # fmt: skip
+    """The answer to a search within about `room` tokens. `is_whole`: every note of the scope was read."""
     lines = _notices(query, ranking, limits)
     if not ranking.ranked:
-        text = _nothing(query, lines, snapshot, limits)
+        text = _nothing(query, lines, snapshot, limits, is_whole=is_whole)
         return Answer("search · nothing found", text, Found(absent=ranking.absent), found=False)
     notices = "".join(f"{line}\n" for line in lines)
     passages, _ = pack(ranking.ranked, ranking.weighed, room - 40 - count_tokens(notices[:-1]))
@@ -72,7 +73,9 @@ def _notices(query: Query, ranking: Ranking, limits: Scope) -> list[str]:
     return lines
 
 
-def _nothing(query: Query, lines: list[str], snapshot: View, limits: Scope) -> str:
+def _nothing(
+    query: Query, lines: list[str], snapshot: View, limits: Scope, *, is_whole: bool
+) -> str:
     searched = [f"branch {limits.branch}" if limits.branch else "the whole vault"]
     if limits.since or limits.until:
         searched.append(f"dated {limits.since or '…'} to {limits.until or '…'}")
@@ -80,5 +83,10 @@ def _nothing(query: Query, lines: list[str], snapshot: View, limits: Scope) -> s
     text = f"Nothing found in {', '.join(searched)} ({counted(notes, 'note')})."
     if not query.concepts:
         return f"Nothing to search for in that query: it holds no word. {text}\n"
-    hint = f"If it may be worded otherwise, {ASK_FOR_ALSO}; else say that it is not there."
+    otherwise = (
+        "else say that it is not there."
+        if is_whole
+        else "else say that it was not found, and that not every note could be read."
+    )
+    hint = f"If it may be worded otherwise, {ASK_FOR_ALSO}; {otherwise}"
     return "".join(f"{line}\n" for line in [text, *lines, hint])

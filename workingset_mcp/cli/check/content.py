@@ -128,5 +128,6 @@ def unread(reading: Reading) -> Iterator[Finding]:
         for remark in note.remarks:
             if remark.kind != RemarkKind.AMBIGUOUS_DATE:  # WS302 names those
                 yield Finding(note.path, remark.line, remark.text, "mend the note")
-    for path, reason in reading.materials.branch.left_out:
-        yield Finding(path, 0, f"left out: {reason}", "merge or rename it")
+    for left in reading.materials.branch.left_out:
+        fix = "make it readable" if left.reason.is_unread else "merge or rename it"
+        yield Finding(left.path, 0, left.said, fix)

@@ -17,7 +17,7 @@ import click
 from workingset_mcp.cli import hook as hooks
 from workingset_mcp.cli.commands import payload as payloads
 from workingset_mcp.cli.commands.shared import vault_options
-from workingset_mcp.errors import OverrideTooLarge
+from workingset_mcp.errors import OverrideTooLarge, VaultNotFound
 from workingset_mcp.settings import load_settings, settings_home
 from workingset_mcp.vault.folder import Vault
 from workingset_mcp.workspace.indexed import IndexedVault
@@ -120,7 +120,10 @@ def _run_hook(
     payload = payloads.read_payload(_standard_input())
     root = vault or settings_home(Path(payload.cwd) if payload.cwd else Path.cwd())
     settings = load_settings(root, {"index_dir": index_dir})
-    name = payloads.branch_for(Vault(root, settings), branch, payload)
+    opened = Vault(root, settings)
+    if opened.is_bare():
+        raise VaultNotFound(f"The vault folder {opened.name!r} is empty.", "Is it mounted?")
+    name = payloads.branch_for(opened, branch, payload)
     workspace = payloads.opened_for_hook(root, settings, name, whole=whole)
     try:
         click.echo(text_for(workspace, name), nl=False)
