@@ -3,6 +3,7 @@
     WorkingsetError            message: what happened; hint: what to do next
     ├── SettingsError          a setting, flag or environment variable is wrong   (CLI exit 2)
     ├── ArgumentError          a tool argument is out of range or malformed       (CLI exit 2)
+    ├── TookTooLong            a call of a client ran into its time limit
     ├── VaultError
     │   ├── VaultNotFound      the vault folder is missing or refused
     │   ├── NoteNotFound       no note at that path; carries near matches
@@ -41,6 +42,10 @@ class ArgumentError(WorkingsetError):
     """A tool argument is out of range or malformed."""
 
     exit_code = 2
+
+
+class TookTooLong(WorkingsetError):
+    """A call of a client was ended at its time limit; a command has none."""
 
 
 class VaultError(WorkingsetError):

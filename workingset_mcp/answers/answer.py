@@ -18,6 +18,7 @@ from workingset_mcp.answers.budget import (
     is_counted_exactly,
     priced,
 )
+from workingset_mcp.caller import stop_if_gone
 from workingset_mcp.errors import ArgumentError
 
 Content = TypeVar("Content", covariant=True)
@@ -181,6 +182,7 @@ def fit_answer(
         room = min(room, max_bytes)
     step = 4
     while room >= 0:
+        stop_if_gone()
         made = compose(room)
         text = printed(made)
         if fits(text, made.tokens, budget, max_bytes, margin):

@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple, get_args
 
 from workingset_mcp.answers.answer import Answer, Source, counted, marked_line
 from workingset_mcp.answers.budget import count_tokens, take_lines
+from workingset_mcp.caller import stop_if_gone
 from workingset_mcp.errors import ArgumentError
 from workingset_mcp.index import Scope, View
 from workingset_mcp.index.query import WHOLE_VAULT
@@ -186,6 +187,7 @@ def _holding(listed: Sequence[ListedRow], asked: str) -> list[ListedRow]:
     plain = plain if re.search(r"\w", plain) else literal  # `.*` is not a full stop
     found: list[ListedRow] = []
     for start in range(0, len(listed), _FOLDED_AT_ONCE):
+        stop_if_gone()
         some = listed[start : start + _FOLDED_AT_ONCE]
         texts = [one.text if one.line else f"{one.text}\n{one.path}" for one in some]
         found.extend(

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from workingset_mcp.answers.answer import printed
 from workingset_mcp.errors import WorkingsetError
+from workingset_mcp.server.tools._declare import time_limited
 from workingset_mcp.workspace.facade import Workspace
 
 RULE = """\
@@ -24,7 +25,8 @@ Branch = Annotated[str, Field(description='a branch, e.g. "cust/acme"')]
 def _plain_refusal() -> Iterator[None]:
     """Our errors as a refusal that a client shows."""
     try:
-        yield
+        with time_limited():
+            yield
     except WorkingsetError as error:
         raise MCPError(INVALID_PARAMS, str(error)) from error
 

@@ -32,6 +32,7 @@ from mcp_types import (
 
 from workingset_mcp.errors import WorkingsetError
 from workingset_mcp.server import sdk
+from workingset_mcp.server.tools._declare import time_limited
 from workingset_mcp.workspace.facade import Workspace
 
 BRIEF_URI = "workingset://brief/"
@@ -58,7 +59,8 @@ def add_resources(server: Server, workspace: Workspace) -> None:
     )  # fmt: skip
     def brief(branch: str) -> str:
         try:
-            return workspace.brief_text(workspace.branch_named(branch or ROOT))
+            with time_limited():
+                return workspace.brief_text(workspace.branch_named(branch or ROOT))
         except WorkingsetError as error:
             raise ResourceNotFoundError(str(error)) from error
 
@@ -69,13 +71,18 @@ def add_resources(server: Server, workspace: Workspace) -> None:
     )  # fmt: skip
     def note(path: str) -> str:
         try:
-            return workspace.note_text(path)
+            with time_limited():
+                return workspace.note_text(path)
         except WorkingsetError as error:
             raise ResourceNotFoundError(str(error)) from error
 
+    def branch_times() -> list[tuple[str, int]]:
+        with time_limited():
+            return workspace.branch_times()
+
     async def listed(_: Any, parameters: PaginatedRequestParams) -> ListResourcesResult:
         try:
-            branches = await anyio.to_thread.run_sync(workspace.branch_times)
+            branches = await anyio.to_thread.run_sync(branch_times)
         except WorkingsetError as error:
             raise MCPError(INTERNAL_ERROR, str(error)) from error
         cursor = parameters.cursor or ""

@@ -196,6 +196,7 @@ class Vault:
         self.identity()
         found, sieve = Walk(), self._sieve()
         for path in paths:
+            stop_if_gone()
             try:
                 now = _regular(os.lstat(f"{self.root}/{path}"))
                 if now and now.size <= MOST_NOTE_BYTES and sieve.keeps(path):
@@ -230,7 +231,7 @@ class Vault:
 
     def sieve_of_commit(self) -> Sieve:
         """Tells which files of a commit are notes, by the ignore files of today."""
-        return Sieve(self._first_rules, self._rule_of)
+        return Sieve(self._first_rules, self._rule_or_refusal)
 
     def _sieve(self) -> Sieve:
         return Sieve(
@@ -410,14 +411,20 @@ class Vault:
         return spelled
 
     def _is_ignored(self, folder: str, path: str) -> bool:
+        sieve = Sieve(
+            self._first_rules, self._rule_or_refusal, lambda place: is_link(f"{self.root}/{place}")
+        )
+        rules = sieve.rules_inside(folder)
+        return rules is None or is_ignored(path, rules)
+
+    def _rule_or_refusal(self, folder: str) -> IgnoreRule | None:
+        """The rule of a folder's ignore file. Raises PathRefused where it cannot be read."""
         try:
-            rules = self._sieve().rules_inside(folder)
+            return self._rule_of(folder)
         except OSError as error:
             raise PathRefused(
-                f"The ignore files above {path} cannot be read: {error.strerror}.",
-                "Ask again later.",
+                f"An ignore file cannot be read: {error.strerror}.", "Ask again later."
             ) from None
-        return rules is None or is_ignored(path, rules)
 
 
 def _take_entries(

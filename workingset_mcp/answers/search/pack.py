@@ -15,6 +15,7 @@ from workingset_mcp.answers.budget import count_tokens, cut_to_tokens
 from workingset_mcp.answers.search.hits import Weighed
 from workingset_mcp.answers.search.query import fold
 from workingset_mcp.answers.search.rank import Ranked, begins_a_word
+from workingset_mcp.caller import stop_if_gone
 from workingset_mcp.index.rows import CJK
 from workingset_mcp.notes.markdown import split_lines
 
@@ -82,6 +83,7 @@ def pack(
     distinct = list(_without_copies(ranked))
     sections = Counter(one.note.id for one, _ in distinct)
     for at, (one, copies) in enumerate(distinct):
+        stop_if_gone()
         if left < LEAST_PASSAGE_TOKENS:
             return passages, len(distinct) - at
         tier = TIERS[at] if at < len(TIERS) else _REST

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from workingset_mcp.answers.search.hits import Weighed, find_hits, hits_of_rare, weigh
 from workingset_mcp.answers.search.near import nearest_words
 from workingset_mcp.answers.search.query import Concept, Query, cjk_phrase, fold, words_of
+from workingset_mcp.caller import stop_if_gone
 from workingset_mcp.index import Scope, Stemmer, View
 from workingset_mcp.index.rows import CJK, CJK_RUN, NoteRow, SectionRow
 from workingset_mcp.notes.dates import date_words
@@ -86,6 +87,7 @@ def rank(query: Query, view: View, stemmer: Stemmer, scope: Scope) -> Ranking:
     sought = _sought(query, present, stemmer)
     ranked = []
     for hit in hits:
+        stop_if_gone()
         base = hit.score / best + 0.35 * of_note[hit.note_id]
         ranked.append(_rerank(base, sections[hit.section_id], notes[hit.note_id], sought))
     ranked.sort(key=lambda r: (-r.score, r.note.path, r.section.first_line, r.section.ordinal))

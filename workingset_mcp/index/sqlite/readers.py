@@ -7,7 +7,19 @@ import queue
 import sqlite3
 from pathlib import Path
 
+from workingset_mcp.caller import stop_if_gone
 from workingset_mcp.index.sqlite.opening import connected
+
+_STEPS = 200_000  # of SQLite's machine between two questions: some 10 ms
+
+
+def _is_gone() -> bool:
+    """Whether the statement under way is to end: `in_our_words` then raises what the caller asks for."""
+    try:
+        stop_if_gone()
+    except BaseException:  # noqa: BLE001  # SQLite takes a yes or a no; it is raised again outside
+        return True
+    return False
 
 
 class Readers:
@@ -25,6 +37,7 @@ class Readers:
         except queue.Empty:
             connection = connected(self._file)
             connection.execute("PRAGMA query_only = ON")
+            connection.set_progress_handler(_is_gone, _STEPS)
             return connection
 
     def give_back(self, connection: sqlite3.Connection) -> None:

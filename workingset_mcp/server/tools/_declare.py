@@ -6,7 +6,9 @@ SDK masks and logs. Not here: how the SDK words a refusal (`sdk`).
 """
 
 import inspect
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from inspect import Parameter
 from typing import Any
@@ -20,12 +22,13 @@ from mcp_types import ToolAnnotations
 
 from workingset_mcp.answers.answer import Answer, Limits, printed
 from workingset_mcp.caller import asking
-from workingset_mcp.errors import WorkingsetError
+from workingset_mcp.errors import TookTooLong, WorkingsetError
 from workingset_mcp.server import sdk
 from workingset_mcp.sync.freshness import Freshness
 from workingset_mcp.workspace.facade import Workspace
 
 PROGRESS_SECONDS = 0.2
+MOST_SECONDS = 30.0  # of a call: clients give up after 60, some after 30
 READ_ONLY = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 
 # What clients let through of one answer, by a part of the name they give themselves.
@@ -34,6 +37,26 @@ CLIENT_LIMITS: tuple[tuple[str, Limits], ...] = (
     ("codex", Limits(most_tokens=9_000)),
     ("gemini", Limits(max_bytes=40_000)),
 )
+
+
+@contextmanager
+def time_limited() -> Iterator[None]:
+    """Within the block, long work ends between two parts once its caller is gone or its time is up.
+
+    For a thread of a request. Raises TookTooLong.
+    """
+    deadline = time.monotonic() + MOST_SECONDS
+
+    def ask() -> None:
+        check_cancelled()
+        if time.monotonic() > deadline:
+            raise TookTooLong(
+                f"The call took over {MOST_SECONDS:g} s and was ended.",
+                "Narrow it: name a branch or dates, or ask for less.",
+            )
+
+    with asking(ask):
+        yield
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +83,7 @@ def bound(declared: Declared, workspace_of: Callable[[Context[Any]], Workspace])
 
         def answer() -> str:
             try:
-                with asking(check_cancelled):
+                with time_limited():
                     return printed(declared.run(workspace, limits_of(ctx, workspace), **arguments))
             except WorkingsetError as error:
                 raise ToolError(str(error)) from error
