@@ -124,14 +124,15 @@ class Follower:
     async def _refresh(self, scopes: set[str | None]) -> None:
         """Refresh these; the whole vault first of all, where it was never indexed whole.
 
-        While another process holds the index, the whole vault is tried again and again.
+        While another process holds the index, or the vault is not there, the whole vault is tried again
+        and again.
         """
-        await self._try(scopes)
-        while self.freshness.state.is_held:
+        while not await self._is_done(scopes):
             await anyio.sleep(self.poll_seconds)
-            await self._try({None})
+            scopes = {None}
 
-    async def _try(self, scopes: set[str | None]) -> None:
+    async def _is_done(self, scopes: set[str | None]) -> bool:
+        """Refresh these; False to try again soon."""
         freshness = self.freshness
         for scope in sorted(scopes, key=str) if None not in scopes else [None]:
             try:
@@ -140,8 +141,9 @@ class Follower:
                 freshness.note_failure(error)
                 if isinstance(error, WorkingsetError):
                     _log.warning("refresh failed (%s): it is tried again", error.message)
-                    continue
+                    return False
                 _log.exception("refresh failed; it is tried again at the next event or sweep")
+        return not freshness.state.is_held
 
     def _make_equal(self, scope: str | None) -> None:
         freshness = self.freshness

@@ -179,7 +179,8 @@ class Freshness:
     def missing(self, branch: str | None = None) -> tuple[LeftOut, ...]:
         """What belongs to the vault, or a branch, and is in no answer as it is now, as last seen."""
         walked = [left for left in self.left_out.get(branch, ()) if left.reason.is_missing]
-        return (*walked, *self.unread_notes(branch))
+        named = {left.path for left in walked}
+        return (*walked, *(left for left in self.unread_notes(branch) if left.path not in named))
 
     def ensure_there(self) -> None:
         """Raise VaultNotFound unless the vault is there, with something in it if anything is known."""
