@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from workingset_mcp.errors import NoteNotFound, PathRefused, VaultNotFound
+from workingset_mcp.escaping import read_name, show_name
 from workingset_mcp.settings import SETTINGS_FILE, Settings
 from workingset_mcp.vault.files import Fingerprint as Fingerprint
 from workingset_mcp.vault.files import (
@@ -46,7 +47,10 @@ from workingset_mcp.vault.ignoring import (
 from workingset_mcp.vault.ignoring import MOST_NOTE_BYTES as MOST_NOTE_BYTES
 
 MOST_PATH_CHARACTERS = 4_096
-_LINES_BEHIND = re.compile(r"^(?P<path>.+?):(?P<lines>\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*)$")
+_LINES_BEHIND = re.compile(
+    r"^(?P<path>.+?):(?P<lines>\d+(?:@\d+)?(?:-\d+)?(?:,\d+(?:-\d+)?)*)$", re.DOTALL
+)
+_MOST_ECHOED = 200  # characters of a path in a refusal
 _DRIVE = re.compile(r"^[A-Za-z]:")
 
 
@@ -157,6 +161,10 @@ class Vault:
             )
         if any(0xD800 <= ord(character) <= 0xDFFF for character in given):
             raise PathRefused("That path is not valid text.", "Give one as search_notes prints it.")
+        meant = read_name(given)
+        printed = self._as_printed(meant) if meant != given else None
+        if printed:
+            return printed
         if self._stands_there(given):  # as printed, whatever is in it
             return self._visible(given), None
         path, lines = given.strip(), None
@@ -245,6 +253,15 @@ class Vault:
                 self._rules[folder] = (seen, read_ns, rule)
         return rule
 
+    def _as_printed(self, path: str) -> tuple[str, str | None] | None:
+        """The path and the lines behind it, if such a file stands there."""
+        if self._stands_there(path):
+            return self._visible(path), None
+        matched = _LINES_BEHIND.match(path)
+        if matched and self._stands_there(matched["path"]):
+            return self._visible(matched["path"]), matched["lines"]
+        return None
+
     def _stands_there(self, path: str) -> bool:
         """Whether a regular file has exactly this relative path."""
         if {"", ".", ".."} & set(path.split("/")):
@@ -253,17 +270,17 @@ class Vault:
 
     def _visible(self, path: str) -> str:
         """The real path of a note that may be shown. Raises PathRefused or NoteNotFound."""
-        target = self.root / path
+        target, shown = self.root / path, show_name(path[:_MOST_ECHOED])
         if not os.path.lexists(target):
             spelled = other_spelling(self.root, path)
             if spelled is None:
-                raise NoteNotFound(f"There is no note {path!r}.")
+                raise NoteNotFound(f"There is no note {path[:_MOST_ECHOED]!r}.")
             path, target = spelled, self.root / spelled
         try:
             real = target.resolve(strict=True)
         except (OSError, ValueError, RuntimeError):
             raise PathRefused(
-                f"{path} is a link that leads nowhere.", "Open the note itself."
+                f"{shown} is a link that leads nowhere.", "Open the note itself."
             ) from None
         if not real.is_relative_to(self.root):
             raise PathRefused(
@@ -273,15 +290,17 @@ class Vault:
             path = real.relative_to(self.root).as_posix()
         if real.is_dir():
             raise PathRefused(
-                f"{path} is a folder, not a note.", "get_brief takes branches; open takes notes."
+                f"{shown} is a folder, not a note.", "get_brief takes branches; open takes notes."
             )
         folder, _, name = path.rpartition("/")
         if not ends_like_a_note(name) or not real.is_file():
-            raise PathRefused(f"{path} is not a note.", f"Notes end in {', '.join(NOTE_SUFFIXES)}.")
+            raise PathRefused(
+                f"{shown} is not a note.", f"Notes end in {', '.join(NOTE_SUFFIXES)}."
+            )
         rules = self._sieve().rules_inside(folder)
         if rules is None or name.startswith(".") or is_ignored(path, rules):
             raise PathRefused(
-                f"{path} is hidden or ignored.", "`status` lists what is left out, and why."
+                f"{shown} is hidden or ignored.", "`status` lists what is left out, and why."
             )
         return path
 
