@@ -22,7 +22,6 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import Implementation, TextContent, TextResourceContents
 
 from workingset_mcp.answers.answer import Limits
-from workingset_mcp.cli.hook import CLIENTS
 from workingset_mcp.errors import BranchNotFound, NoteNotFound
 from workingset_mcp.server.prompts import RULE
 from workingset_mcp.server.tools import TOOLS
@@ -124,7 +123,7 @@ def calls(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
     return tool, {key: value for key, value in arguments.items() if value is not None}
 
 
-@settings(max_examples=150)
+@settings(max_examples=70)
 @given(call=calls(), max_bytes=st.sampled_from([None, BYTES]))
 def test_every_budget_from_the_least_gets_an_answer_or_a_refusal_that_fits(
     workspace: Workspace, call: tuple[str, dict[str, Any]], max_bytes: int | None
@@ -171,7 +170,7 @@ part_of_name = st.one_of(
 file_name = st.lists(part_of_name, min_size=1, max_size=4).map("".join)
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(name=file_name)
 def test_a_note_opens_by_its_printed_path_and_forges_no_mark(name: str) -> None:
     folder, file = f"b{name}"[:60], f"n{name[:60]}.md"
@@ -212,7 +211,7 @@ LONG += "x" * 30_000 + "\nthe end"
 async def test_prompts_and_resources_keep_the_bytes_of_their_client(tmp_path: Path) -> None:
     branch = tmp_path / "vault" / "cust" / "acme"
     branch.mkdir(parents=True)
-    for day in range(1, 29):
+    for day in range(1, 13):
         items = "".join(
             f"- [ ] Send offer {day}.{n} to the harbour, Owner: Mara Lind\n" for n in range(40)
         )
@@ -264,9 +263,8 @@ def odd_vault(tmp_path: Path) -> Path:
 
 
 COMMANDS = (
-    ["brief", "acme"], ["brief"], ["search", "walrus"], ["open", "cust/acme/a.md"], ["full", "acme"],
-    ["items"], ["items", "--json"], ["status"], ["check"], ["hook", "session-start", "--branch", "acme"],
-    ["hook", "pre-compact", "--branch", "acme"], ["open", "none\x1b]0;x\x07.md"],
+    ["brief", "acme"], ["search", "walrus"], ["open", "cust/acme/a.md"], ["items", "--json"],
+    ["hook", "session-start", "--branch", "acme"], ["open", "none\x1b]0;x\x07.md"],
 )  # fmt: skip
 
 
@@ -280,7 +278,7 @@ def test_a_terminal_gets_no_control_sequence_of_a_note(odd_vault: Path, tmp_path
         options = ["--vault", str(odd_vault), "--index-dir", str(tmp_path / "index")]
         with subprocess.Popen(
             [sys.executable, "-m", "workingset_mcp", *command, *options], stdin=subprocess.DEVNULL,
-            stdout=its, stderr=its,
+            stdout=its, stderr=its, env={**os.environ, "TERM": "dumb"},  # no progress bar that moves
         ):  # fmt: skip
             os.close(its)
             raw = b""
@@ -289,7 +287,7 @@ def test_a_terminal_gets_no_control_sequence_of_a_note(odd_vault: Path, tmp_path
                     raw += piece
         os.close(mine)
         said = raw.decode()
-        assert said.strip() or command[1:2] == ["pre-compact"], command
+        assert said.strip(), command
         assert not [sign for sign in said if not sign.isprintable() and sign not in "\r\n\u200d"], (
             command
         )
@@ -306,7 +304,7 @@ def test_a_pipe_gets_the_bytes_of_a_note_and_a_hook_one_line(
         return subprocess.run(run, stdin=subprocess.DEVNULL, capture_output=True, check=True).stdout
 
     assert (odd_vault / "cust/acme/a.md").read_bytes() in said("open", "cust/acme/a.md")
-    for client in CLIENTS:
+    for client in ("claude", "cursor"):
         text = said("hook", "session-start", "--branch", "acme", "--client", client).decode()
         assert len(text.splitlines()) == 1
         assert "walrus" in json.dumps(json.loads(text))

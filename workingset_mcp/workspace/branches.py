@@ -27,7 +27,9 @@ def name_branch(
     wanted = given.strip()
     if not wanted:
         raise ArgumentError("No branch is named.", 'Name one, e.g. "cust/acme".')
-    for name in dict.fromkeys((read_name(given), read_name(wanted), wanted)):  # as printed, and as typed
+    for name in dict.fromkeys(
+        (read_name(given), read_name(wanted), wanted)
+    ):  # as printed, and as typed
         if is_branch(name):
             return name
     wanted = wanted.replace("\\", "/").strip("/") or "."
