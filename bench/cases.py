@@ -158,7 +158,11 @@ def by_tool(workspace: Any, call: Expected) -> Reply:
 
 def as_text(answer: Any) -> str:
     """An answer as it is printed at the edge."""
-    return answer if isinstance(answer, str) else str(getattr(answer, "text", answer))
+    if isinstance(answer, str) or hasattr(answer, "text"):  # an older version
+        return str(getattr(answer, "text", answer))
+    from workingset_mcp.answers.answer import printed
+
+    return printed(answer)
 
 
 def by_command(call: Expected, vault: Path, place: Path) -> Reply:
