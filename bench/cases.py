@@ -162,7 +162,10 @@ def by_tool(workspace: Any, call: Expected) -> Reply:
 
 def as_text(answer: Any) -> str:
     """An answer as it is printed at the edge."""
-    return answer if isinstance(answer, str) else printed(answer)
+    if isinstance(answer, str) or hasattr(answer, "text"):  # an older version
+        return str(getattr(answer, "text", answer))
+
+    return printed(answer)
 
 
 def by_command(call: Expected, vault: Path, place: Path) -> Reply:

@@ -34,7 +34,7 @@ def test_a_source_prints_as_a_path_with_its_lines() -> None:
 
 def test_a_line_ends_in_all_its_sources_and_a_forged_mark_is_escaped() -> None:
     line = marked_line("Oil it _[b.md:1]_", Source("a.md", 3), Source("c.md", 4), also=" · done")
-    assert line == "Oil it \\_[b.md:1]_ _[a.md:3, c.md:4 · done]_"
+    assert line == "Oil it _\\[b.md:1]_ _[a.md:3, c.md:4 · done]_"
 
 
 @given(st.sets(st.integers(1, 60), min_size=1))

@@ -805,7 +805,7 @@ def test_a_line_longer_than_the_budget_is_counted_and_not_cut(open_vault: OpenVa
 def test_a_forged_source_in_a_line_is_not_the_last(open_vault: OpenVault) -> None:
     workspace = open_vault("=== cust/acme/a.md\n- [ ] forged _[cust/acme/b.md:7]_\n")
     text = printed(workspace.items())
-    assert text.endswith("- [ ] forged \\_[cust/acme/b.md:7]_ _[cust/acme/a.md:1]_\n")
+    assert text.endswith("- [ ] forged _\\[cust/acme/b.md:7]_ _[cust/acme/a.md:1]_\n")
 
 
 # -- unknown words ---------------------------------------------------------------------------------

@@ -246,8 +246,8 @@ def test_an_unknown_heading_gets_the_outline(open_vault: OpenVault, heading: str
         printed(open_vault(VAULT).open("cust/acme/kiln.md", heading=heading))
     assert refused.value.message == f"cust/acme/kiln.md has no heading {heading!r}."
     assert refused.value.hint == (
-        "Its headings: 4: The kiln; 8: Costs; 13: Oil; 17: Costs of 2025; 25: Underlined;"
-        " 32: Last `code` and [link]."
+        'Its headings: 4: "The kiln"; 8: "Costs"; 13: "Oil"; 17: "Costs of 2025"; 25: "Underlined";'
+        ' 32: "Last `code` and [link]".'
     )
 
 

@@ -14,6 +14,7 @@ from mcp.client import Client
 from mcp.client.client import ConnectMode
 from mcp_types import TextResourceContents, Tool
 
+from workingset_mcp.answers.answer import Answer
 from workingset_mcp.cli.demo import example_vault
 from workingset_mcp.cli.main import main
 from workingset_mcp.server.server import INSTRUCTIONS, build_server
@@ -334,9 +335,9 @@ async def test_every_text_argument_of_every_tool_is_taken_as_it_was_given(
 ) -> None:
     given: dict[str, object] = {}
 
-    def noted(*positional: object, **named: object) -> str:
+    def noted(*positional: object, **named: object) -> Answer[None]:
         given.update(named, first=positional[0] if positional else None)
-        return "noted"
+        return Answer("noted", "noted", None)
 
     for answer in ("brief", "search", "open", "full", "items"):
         monkeypatch.setattr(workspace, answer, noted)
@@ -348,7 +349,7 @@ async def test_every_text_argument_of_every_tool_is_taken_as_it_was_given(
                 continue
             given.clear()
             needed = dict.fromkeys(tool.input_schema.get("required", []), "x")
-            assert await text_of(client, tool.name, **{**needed, name: text}) == "noted"
+            assert (await text_of(client, tool.name, **{**needed, name: text})).endswith("noted")
             assert text in (given.get(name), given["first"])
             tried += 1
     assert tried > 15

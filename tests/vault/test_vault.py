@@ -26,7 +26,7 @@ def notes_of(root: Path, branch: str | None = None, settings: Settings | None = 
 
 
 def left_out_of(root: Path, settings: Settings | None = None) -> dict[str, str]:
-    return {left.path: left.reason for left in Vault(root, settings).walk().left_out}
+    return {left.name: left.reason for left in Vault(root, settings).walk().left_out}
 
 
 # -- the walk --------------------------------------------------------------------------------------
@@ -223,11 +223,11 @@ def test_a_hidden_note_is_left_out_and_named(make_vault: MakeVault) -> None:
 @pytest.mark.parametrize(
     ("name", "printed"),
     [
-        ("two\nlines.md", "two\\x0alines.md"),
-        ("bell\x07.md", "bell\\x07.md"),
-        ("tab\t/a.md", "tab\\x09/a.md"),
-        ("line\u2028separator.md", "line\\x2028separator.md"),
-        ("next\x85line.md", "next\\x85line.md"),
+        ("two\nlines.md", "two\\u000alines.md"),
+        ("bell\x07.md", "bell\\u0007.md"),
+        ("tab\t/a.md", "tab\\u0009/a.md"),
+        ("line\u2028separator.md", "line\\u2028separator.md"),
+        ("next\x85line.md", "next\\u0085line.md"),
         ("bytes\udcff.md", "bytes\\xff.md"),
         ("folder\udcfe/a.md", "folder\\xfe/a.md"),
     ],

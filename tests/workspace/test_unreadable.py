@@ -43,8 +43,8 @@ CALLS: dict[str, Callable[[Workspace], str]] = {
     "notes": lambda workspace: printed(workspace.items("note")),
     "full": lambda workspace: printed(workspace.full("cust/acme")),
     "open": lambda workspace: printed(workspace.open("cust/acme/a.md")),
-    "note": lambda workspace: workspace.note_text("cust/acme/a.md"),
-    "resource": lambda workspace: workspace.brief_text("cust/acme"),
+    "note": lambda workspace: workspace.note_part("cust/acme/a.md", workspace.limits(), 0)[0],
+    "resource": lambda workspace: workspace.brief_text("cust/acme", workspace.limits()),
     "status": lambda workspace: str(workspace.status()),
     "branches": lambda workspace: str(workspace.branches()),
 }

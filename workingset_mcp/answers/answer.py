@@ -4,14 +4,15 @@ An answer is composed without a header, then put together within a budget. `prin
 that turns it into text; whoever needs a part of it reads a field. Pure. Not here: what the body says.
 """
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, NamedTuple, TypeVar
 
 from workingset_mcp.answers.budget import (
+    LEAST_BUDGET,
     MOST_BUDGET,
+    clipped,
     count_tokens,
     estimate_tokens,
     fits,
@@ -19,7 +20,8 @@ from workingset_mcp.answers.budget import (
     priced,
 )
 from workingset_mcp.caller import stop_if_gone
-from workingset_mcp.errors import ArgumentError
+from workingset_mcp.errors import ArgumentError, WorkingsetError
+from workingset_mcp.escaping import holds_unseen, show_line, show_name, write_json
 
 Content = TypeVar("Content", covariant=True)
 
@@ -39,7 +41,8 @@ class Source(NamedTuple):
         return f"{self.first}-{self.last}" if self.last > self.first else str(self.first)
 
     def __str__(self) -> str:
-        return f"{self.path}:{self.lines}" if self.first else self.path
+        name = show_name(self.path)
+        return f"{name}:{self.lines}" if self.first else name
 
 
 class Call(NamedTuple):
@@ -102,7 +105,7 @@ def printed(answer: Answer[object]) -> str:
 
 
 def _warning_lines(warnings: Sequence[str]) -> str:
-    return "".join(f"warning: {line}\n" for line in warnings)
+    return "".join(f"warning: {show_line(line)}\n" for line in warnings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +115,22 @@ class Limits:
     most_tokens: int = MOST_BUDGET
     max_bytes: int | None = None
 
+    def left_beside(self, text: str, reserved: float = 0.0) -> "Limits":
+        """What is left beside a text, less a share that is kept for more."""
+        tokens = int((self.most_tokens - count_tokens(text)) * (1 - reserved))
+        size = self.max_bytes
+        if size is not None:
+            size = int((size - len(text.encode("utf-8", "replace"))) * (1 - reserved))
+        return Limits(tokens, size)
+
 
 _BACKTICKS = re.compile(r"`{3,}")
 _SOURCE_MARK = re.compile(r"_(?=\[[^\n]*\]_)")
 _FENCE = re.compile(r"((?: {0,3}> ?)*+) {0,3}(`{3,}(?=[^`]*$)|~{3,})(.*)")
-_BREAKS = re.compile("[\x7f-\x9f\u2028\u2029]")
+_COMMENT_ENDS = re.compile(r"<(?=!--)|(?<=--)>|(?<=--!)>")
 _MOST_WARNINGS = 5
 _TIGHT_WARNING_TOKENS = 60
+_MOST_REFUSAL_TOKENS = 2_000  # where a call names no budget
 
 
 def checked_budget(
@@ -141,6 +153,8 @@ def put_together(
     answer: Answer[Content], *, budget: int, state: str, margin: float = 1.0
 ) -> Answer[Content]:
     """The answer with its budget, its state, and the cost of the printed whole, header included."""
+    if holds_unseen(answer.body):  # inside a quote: elsewhere it is escaped
+        answer = replace(answer, subject=f"{answer.subject} · holds invisible characters")
     below = f"{_warning_lines(answer.warnings)}{answer.body}"
     above = below[: len(below) - len(answer.body)]
     tokens, before = answer.body_tokens or estimate_tokens(below), ""
@@ -197,6 +211,21 @@ def fit_answer(
         + (f" and {max_bytes:,} bytes." if max_bytes else "."),
         "Ask with a larger budget.",
     )
+
+
+def fit_refusal(
+    error: WorkingsetError, budget: int | None, limits: Limits, margin: float = 1.0
+) -> str:
+    """What a refused call is told, within its budget and the bytes of its client: the hint is cut first."""
+    asked = _MOST_REFUSAL_TOKENS if budget is None else max(budget, LEAST_BUDGET)
+    most = int(min(asked, limits.most_tokens) / margin)
+    message = clipped(error.message, most * 2 // 3)
+    hint = clipped(error.hint, most - count_tokens(message) - 1)
+    text = f"{message} {hint}".strip()
+    raw = text.encode("utf-8", "replace")
+    if limits.max_bytes is None or len(raw) <= limits.max_bytes:
+        return raw.decode("utf-8")
+    return raw[: limits.max_bytes - 3].decode("utf-8", "ignore") + "…"
 
 
 def shown_warnings(warnings: Sequence[str], *, tight: bool) -> list[str]:
@@ -258,15 +287,14 @@ def source_mark(*sources: Source, also: str = "") -> str:
 
 
 def marked_line(text: str, *sources: Source, also: str = "") -> str:
-    """A line of a note followed by its sources; text in it that looks like our mark is escaped."""
-    escaped = _SOURCE_MARK.sub(r"\\_", text)
+    """A line of a note followed by its sources; what it holds that is unseen or looks like our mark is escaped."""
+    escaped = _SOURCE_MARK.sub(r"_\\", show_line(text))
     return f"{escaped} {source_mark(*sources, also=also)}"
 
 
 def quoted(value: str) -> str:
     """A value between quotes, escaped so that it stands on one line and reads back the same."""
-    text = json.dumps(value.encode("utf-8", "replace").decode("utf-8"), ensure_ascii=False)
-    return _BREAKS.sub(lambda matched: f"\\u{ord(matched[0]):04x}", text)
+    return _COMMENT_ENDS.sub(lambda end: f"\\u{ord(end[0]):04x}", write_json(value))
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:

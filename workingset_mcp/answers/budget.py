@@ -24,6 +24,7 @@ _PIECE_CHARACTERS = 200
 _SHORT_CHARACTERS = 300
 _REACHES_OVER = re.compile(r"\n[\s/]")  # where a token may hold a line end and what follows
 _LONGEST_TOKEN = 130  # characters
+_LEAST_ECHO_TOKENS = 12
 
 
 def count_tokens(text: str) -> int:
@@ -90,6 +91,18 @@ def cut_to_tokens(text: str, budget_tokens: int) -> int:
         else:
             high = middle - 1
     return low
+
+
+def clipped(text: str, most_tokens: int) -> str:
+    """The text, cut where it costs more; dots say so."""
+    if len(text) * 4 <= most_tokens or count_tokens(text) <= most_tokens:
+        return text
+    return f"{text[: cut_to_tokens(text, most_tokens - 2)]}…"
+
+
+def echo_tokens(room: int, share: int = 3) -> int:
+    """The most tokens for a name or words that an answer repeats: a share of its room."""
+    return max(room // share, _LEAST_ECHO_TOKENS)
 
 
 def take_lines(lines: Sequence[str], budget_tokens: int) -> int:

@@ -12,9 +12,10 @@ from heapq import nsmallest
 from typing import Literal, NamedTuple, get_args
 
 from workingset_mcp.answers.answer import Answer, Source, counted, marked_line
-from workingset_mcp.answers.budget import count_tokens, take_lines
+from workingset_mcp.answers.budget import clipped, count_tokens, echo_tokens, take_lines
 from workingset_mcp.caller import stop_if_gone
 from workingset_mcp.errors import ArgumentError
+from workingset_mcp.escaping import read_name, show_line, show_name
 from workingset_mcp.index import Scope, View
 from workingset_mcp.index.query import WHOLE_VAULT
 from workingset_mcp.index.rows import ListedRow
@@ -104,7 +105,7 @@ def compose_list(
         meant = _filtered(everything, asked._replace(scope=asked.scope.anytime()))
         undated = sum(1 for one in meant if not one.date)
     found = _filtered(everything, asked)
-    subject = f"items · {asked.kind}: {len(found):,} in {_where(asked, found)}"
+    subject = f"items · {asked.kind}: {len(found):,} in {_where(asked, found, room)}"
     head = ""
     if undated:
         have = counted(undated, "more has", "more have")
@@ -116,7 +117,8 @@ def compose_list(
         groups = _group_lines(counts, asked.group_by, kind, max(room // 2, 60))
     if not found:
         listing = Listing(0, undated, (), tuple(counts))
-        return Answer(subject, head + _nothing(asked, is_whole=is_whole), listing, found=False)
+        nothing = _nothing(asked, room, is_whole=is_whole)
+        return Answer(subject, head + nothing, listing, found=False)
     first = nsmallest(max(room, 1), found, key=_order)  # each takes a token at least
     lines = [f"{_shown(one)}\n" for one in first]
     left = room - count_tokens(head + groups) - 40
@@ -160,9 +162,10 @@ def _remarks(
         for remark in note.remarks
     ]
     for left in left_out:
-        path = left.path
-        if not left.reason.is_intended and branch in (None, branch_of(path)):
-            found.append(ListedRow(branch_of(path), path, 0, "", "remark", left.said))
+        of = branch_of(left.path)
+        if not left.reason.is_intended and branch in (None, of):
+            path = read_name(left.name)  # a row is printed as a name
+            found.append(ListedRow(of, path, 0, "", "remark", left.said))
     return found
 
 
@@ -216,14 +219,15 @@ def _newest_first(date: str) -> int:
     return -int(date.replace("-", "").ljust(8, "0") or 0)
 
 
-def _where(asked: ListRequest, found: Sequence[ListedRow]) -> str:
-    scope = asked.scope
-    parts = [scope.branch or counted(len({one.branch for one in found}), "branch", "branches")]
+def _where(asked: ListRequest, found: Sequence[ListedRow], room: int) -> str:
+    scope, most = asked.scope, echo_tokens(room, 6)
+    branches = counted(len({one.branch for one in found}), "branch", "branches")
+    parts = [clipped(show_name(scope.branch), most) if scope.branch else branches]
     if asked.owner:
         owner = asked.owner[:40].encode("utf-8", "replace").decode("utf-8")
-        parts.append(f"of {' '.join(owner.split())}")
+        parts.append(f"of {clipped(show_line(' '.join(owner.split())), most)}")
     if asked.text:
-        parts.append(f"with {asked.text[:40]!r}")
+        parts.append(f"with {clipped(repr(asked.text[:40]), most)}")
     if scope.has_window:
         parts.append(f"dated {scope.since or '…'} to {scope.until or '…'}")
     if asked.due_before:
@@ -243,7 +247,10 @@ def _group_counts(found: Sequence[ListedRow], group_by: str) -> list[tuple[str, 
 def _group_lines(ordered: Sequence[tuple[str, int]], group_by: str, kind: str, room: int) -> str:
     """The largest groups as a table."""
     lines = [f"| {group_by} | {kind} |\n", "|---|---|\n"]
-    lines += [f"| {name.replace('|', '/')} | {count} |\n" for name, count in ordered[:_MOST_GROUPS]]
+    show = show_name if group_by in ("branch", "folder", "path") else show_line
+    lines += [
+        f"| {show(name).replace('|', '/')} | {count} |\n" for name, count in ordered[:_MOST_GROUPS]
+    ]
     kept = take_lines(lines, room)
     text = "".join(lines[:kept])
     hidden = len(ordered) - max(0, kept - 2)
@@ -286,8 +293,9 @@ def _shown(one: ListedRow) -> str:
     return f"- {box}{date}{marked_line(one.text, _source_of(one))}"
 
 
-def _nothing(asked: ListRequest, *, is_whole: bool) -> str:
-    where = f" of {asked.scope.branch}" if asked.scope.branch else ""
+def _nothing(asked: ListRequest, room: int, *, is_whole: bool) -> str:
+    branch = clipped(show_name(asked.scope.branch or ""), echo_tokens(room, 6))
+    where = f" of {branch}" if branch else ""
     if not is_whole:
         return (
             f"None in the notes{where} that could be read; those left out may hold some:"

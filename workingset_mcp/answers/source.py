@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from workingset_mcp.answers.answer import Call, Source, fenced
 from workingset_mcp.answers.budget import cut_to_tokens, take_lines
 from workingset_mcp.errors import ArgumentError, NoteNotFound
+from workingset_mcp.escaping import quote, show_name
 from workingset_mcp.notes.lines import folded, without_link_targets
 from workingset_mcp.notes.markdown import outline_of
 
@@ -82,10 +83,10 @@ def section_span(text: str, heading: str, path: str) -> Span:
         )
     if found is None:
         listed = "; ".join(
-            f"{m.line}: {without_link_targets(m.text)[:60]}" for m in outline.headings[:40]
+            f"{m.line}: {quote(without_link_targets(m.text), 60)}" for m in outline.headings[:40]
         )
         raise NoteNotFound(
-            f"{path} has no heading {heading[:60]!r}.",
+            f"{show_name(path)} has no heading {heading[:60]!r}.",
             f"Its headings: {listed}." if listed else "It has no headings; open it by lines.",
         )
     mark = marks[found]

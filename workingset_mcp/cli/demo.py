@@ -11,6 +11,7 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 
 from workingset_mcp.answers.budget import count_tokens
+from workingset_mcp.cli.terminal import say
 
 CALLS: tuple[tuple[str, dict[str, object]], ...] = (
     ("get_brief", {}),
@@ -46,7 +47,7 @@ def _tokens_of(vault: Path) -> int:
 
 async def _call_everything(vault: Path, index_dir: Path) -> None:
     whole = await anyio.to_thread.run_sync(_tokens_of, vault)
-    click.echo(f"A vault of {whole:,} tokens, served over stdio by `workingset-mcp serve`.\n")
+    say(f"A vault of {whole:,} tokens, served over stdio by `workingset-mcp serve`.\n")
     server = StdioServerParameters(
         command=sys.executable,
         args=[
@@ -61,14 +62,14 @@ async def _call_everything(vault: Path, index_dir: Path) -> None:
     )
     async with Client(server) as client:
         tools = (await client.list_tools()).tools
-        click.echo(f"Tools: {', '.join(tool.name for tool in tools)}\n")
+        say(f"Tools: {', '.join(tool.name for tool in tools)}\n")
         for name, arguments in CALLS:
             result = await client.call_tool(name, arguments)
             text = "".join(getattr(block, "text", "") for block in result.content)
             call = ", ".join(f"{key}={value!r}" for key, value in arguments.items())
             click.secho(f">>> {name}({call})", bold=True)
             lines = text.rstrip().split("\n")
-            click.echo("\n".join(lines[:_SHOWN_LINES]))
+            say("\n".join(lines[:_SHOWN_LINES]))
             if len(lines) > _SHOWN_LINES:
-                click.echo(f"    … {len(lines) - _SHOWN_LINES} more lines")
-            click.echo(f"--- {count_tokens(text):,} tokens\n")
+                say(f"    … {len(lines) - _SHOWN_LINES} more lines")
+            say(f"--- {count_tokens(text):,} tokens\n")

@@ -5,13 +5,13 @@ then the override, then as much of the brief as fits. Fast: no `mcp`, no tokeniz
 client says, opening the vault for it, exit codes (`commands`).
 """
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from workingset_mcp.answers.answer import Source, fenced, quoted_block
 from workingset_mcp.answers.brief import Materials
 from workingset_mcp.errors import ArgumentError, OverrideTooLarge
+from workingset_mcp.escaping import show_line, show_name, write_json
 from workingset_mcp.notes.markdown import line_ends_kept
 from workingset_mcp.workspace.indexed import IndexedVault
 
@@ -25,15 +25,15 @@ _CUT = "(cut here: get_brief has the rest)\n"
 
 def _nested(text: str) -> str:
     event = {"hookEventName": "SessionStart", "additionalContext": text}
-    return json.dumps({"hookSpecificOutput": event}, ensure_ascii=False)
+    return write_json({"hookSpecificOutput": event})
 
 
 def _copilot(text: str) -> str:
-    return json.dumps({"additionalContext": text}, ensure_ascii=False)
+    return write_json({"additionalContext": text})
 
 
 def _cursor(text: str) -> str:
-    return json.dumps({"additional_context": text, "continue": True}, ensure_ascii=False)
+    return write_json({"additional_context": text, "continue": True})
 
 
 # The shape each client reads. Codex refuses any further key.
@@ -80,7 +80,7 @@ def context_blocks(workspace: IndexedVault, branch: str | None) -> list[Block]:
         blocks.append(Block(_decisive(materials, branch, _unread(workspace, branch))))
     if override:
         path, text = override
-        blocks.append(Block(f"{_gap(blocks)}Override, kept by a person ({path}):\n"))
+        blocks.append(Block(f"{_gap(blocks)}Override, kept by a person ({show_name(path)}):\n"))
         blocks.append(_quote(text, Source(path)))
     if branch is not None:
         blocks += _rest(materials)
@@ -96,7 +96,7 @@ def full_text(workspace: IndexedVault, branch: str) -> str:
     with workspace.index.snapshot() as snapshot:
         notes = sorted(snapshot.notes(branch), key=lambda note: (note.date, note.path))
         return "".join(
-            f"### {note.path} · {note.date or 'undated'}\n{fenced(snapshot.text(note.id))}\n"
+            f"### {show_name(note.path)} · {note.date or 'undated'}\n{fenced(snapshot.text(note.id))}\n"
             for note in notes
         )
 
@@ -108,12 +108,14 @@ def keep_lines(workspace: IndexedVault, branch: str | None) -> list[str]:
     materials = workspace.materials(branch)
     lines = []
     if materials.status:
-        lines.append(f"keep: status of {branch}: {_clipped(materials.status.status.heading, 400)}")
+        lines.append(
+            f"keep: status of {show_name(branch)}: {_clipped(materials.status.status.heading, 400)}"
+        )
     lines += [
         f"keep: {_clipped(one.item.text, 400)} ({one.sources[0]})"
         for one in materials.open_items[:MOST_URGENT]
     ]
-    lines.append(f'keep: get_brief(branch="{branch}") gives the current state again')
+    lines.append(f'keep: get_brief(branch="{show_name(branch)}") gives the current state again')
     return lines[:MOST_KEEP_LINES]
 
 
@@ -122,7 +124,7 @@ def _checked_override(materials: Materials) -> tuple[str, str] | None:
         path, text = materials.branch.override
         cap = materials.branch.override_max_bytes
         raise OverrideTooLarge(
-            f"{path} holds {_size(text):,} bytes, over its cap of {cap:,}.",
+            f"{show_name(path)} holds {_size(text):,} bytes, over its cap of {cap:,}.",
             "Shorten it: nothing is injected until it fits.",
         )
     return materials.override
@@ -151,7 +153,7 @@ def _decisive(materials: Materials, branch: str, notice: str) -> str:
 
 
 def _decisive_lines(materials: Materials, branch: str, width: int) -> list[str]:
-    lines = [f"Notes on {branch}, as of {materials.as_of or 'no date'}."]
+    lines = [f"Notes on {show_name(branch)}, as of {materials.as_of or 'no date'}."]
     status = materials.status
     if status:
         heading = _clipped(status.status.heading, width)
@@ -164,7 +166,7 @@ def _decisive_lines(materials: Materials, branch: str, width: int) -> list[str]:
         for one in materials.open_items[:MOST_URGENT]
     ]
     lines.append(
-        f'More: get_brief(branch="{branch}"), search_notes, open_source_file of workingset.'
+        f'More: get_brief(branch="{show_name(branch)}"), search_notes, open_source_file of workingset.'
     )
     return lines
 
@@ -178,14 +180,14 @@ def _rest(materials: Materials) -> list[Block]:
         source = Source(note.path, found.line, found.last_line)
         blocks += [Block("\n"), _quote("\n".join(materials.status_lines), source)]
     items = [
-        f"- [{one.item.state}] {one.item.text} ({one.sources[0]})\n"
+        f"- [{one.item.state}] {show_line(one.item.text)} ({one.sources[0]})\n"
         for one in materials.open_items[MOST_URGENT:25]
     ]
     if items:
         blocks.append(Block(f"\nFurther open items:\n{''.join(items)}"))
     said = [*materials.facts[:6], *materials.decisions[:12]]
     if said:
-        lines = "".join(f"- {one.text} ({one.sources[0]})\n" for one in said)
+        lines = "".join(f"- {show_line(one.text)} ({one.sources[0]})\n" for one in said)
         blocks.append(Block(f"\nSaid:\n{lines}"))
     return blocks
 
@@ -232,7 +234,8 @@ def _first_lines(block: Block, room: int, size: Callable[[str], int]) -> str:
 
 
 def _clipped(text: str, most_bytes: int) -> str:
-    """A line up to so many bytes; where it is cut, dots say so."""
+    """A line of a note up to so many bytes; where it is cut, dots say so."""
+    text = show_line(text)
     if _size(text) <= most_bytes:
         return text
     return text.encode("utf-8", "replace")[: most_bytes - 3].decode("utf-8", "ignore") + "…"
@@ -243,4 +246,4 @@ def _size(text: str) -> int:
 
 
 def _size_in_json(text: str) -> int:
-    return _size(json.dumps(text, ensure_ascii=False)) - 2
+    return _size(write_json(text)) - 2

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from workingset_mcp import __version__
+from workingset_mcp.cli.terminal import say
 from workingset_mcp.errors import WorkingsetError
 from workingset_mcp.server import sdk
 
@@ -43,9 +44,9 @@ class _Group(click.Group):
         except WorkingsetError as error:
             if ctx.params.get("debug"):
                 raise
-            click.echo(f"Error: {error.message}", err=True)
+            say(f"Error: {error.message}", err=True)
             if error.hint:
-                click.echo(f"hint: {error.hint}", err=True)
+                say(f"hint: {error.hint}", err=True)
             ctx.exit(error.exit_code)
 
 

@@ -14,6 +14,7 @@ from urllib.parse import quote, unquote
 import anyio
 from mcp import MCPError
 from mcp.server import MCPServer
+from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError
 from mcp.server.subscriptions import InMemorySubscriptionBus, ResourcesListChanged, ResourceUpdated
 from mcp_types import (
@@ -30,14 +31,17 @@ from mcp_types import (
     UnsubscribeRequestParams,
 )
 
+from workingset_mcp.answers.answer import fit_refusal
 from workingset_mcp.errors import WorkingsetError
+from workingset_mcp.escaping import show_name
 from workingset_mcp.server import sdk
-from workingset_mcp.server.tools._declare import time_limited
+from workingset_mcp.server.tools._declare import limits_of, time_limited
 from workingset_mcp.workspace.facade import Workspace
 
 BRIEF_URI = "workingset://brief/"
 NOTE_URI = "workingset://note/"
 PAGE = 50
+NEXT_LINE_BYTES = 60  # of the line that names the next part, beside the path in it
 ROOT = "."  # clients that normalise addresses drop it: its brief is listed without a name
 MOST_COMPLETIONS = 100
 COMPLETION_WAIT_SECONDS = 3.0  # for the first build
@@ -57,24 +61,31 @@ def add_resources(server: Server, workspace: Workspace) -> None:
         description="The current state of a branch in a few hundred tokens",
         annotations=Annotations(audience=["assistant"], priority=0.9),
     )  # fmt: skip
-    def brief(branch: str) -> str:
+    def brief(branch: str, ctx: Context[Any]) -> str:
+        limits = limits_of(ctx, workspace)
         try:
             with time_limited():
-                return workspace.brief_text(workspace.branch_named(branch or ROOT))
+                return workspace.brief_text(workspace.branch_named(branch or ROOT), limits)
         except WorkingsetError as error:
-            raise ResourceNotFoundError(str(error)) from error
+            raise ResourceNotFoundError(fit_refusal(error, None, limits)) from error
 
     @server.resource(
         f"{NOTE_URI}{{+path}}", name="note", title="A note, verbatim", mime_type="text/markdown",
-        description="The exact text of a note",
+        description="The exact text of a note, a long one in parts: its last line names the next",
         annotations=Annotations(audience=["assistant"], priority=0.5),
     )  # fmt: skip
-    def note(path: str) -> str:
+    def note(path: str, ctx: Context[Any]) -> str:
+        limits = limits_of(ctx, workspace)
         try:
+            reserved = len(_encoded(f"{NOTE_URI}{path}")) * 3 // 2 + NEXT_LINE_BYTES
             with time_limited():
-                return workspace.note_text(path)
+                text, following = workspace.note_part(path, limits, reserved)
         except WorkingsetError as error:
-            raise ResourceNotFoundError(str(error)) from error
+            raise ResourceNotFoundError(fit_refusal(error, None, limits)) from error
+        if not following:
+            return text
+        end = "" if text.endswith(("\n", "\r")) else "\n"
+        return f"{text}{end}next: {_encoded(f'{NOTE_URI}{following}')}\n"
 
     def branch_times() -> list[tuple[str, int]]:
         with time_limited():
@@ -104,7 +115,7 @@ def _listed_brief(branch: str, changed_ns: int) -> Resource:
     return Resource(
         uri=_encoded(f"{BRIEF_URI}{'' if branch == ROOT else branch}"),
         name=branch,
-        title=f"Brief: {branch}",
+        title=f"Brief: {show_name(branch)}",
         mime_type="text/markdown",
         annotations=Annotations(audience=["assistant"], priority=0.9, last_modified=changed),
     )

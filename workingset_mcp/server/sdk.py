@@ -205,12 +205,12 @@ def _unknown(name: str, names: list[str]) -> str:
 
     near = process.extractOne(name, names, score_cutoff=60)
     meant = f"Did you mean {near[0]!r}?" if near else f"It takes {', '.join(names)}."
-    return f"Unknown argument {name[:60]!r}. {meant}"
+    return f"Unknown argument {name[:24]!r}. {meant}"
 
 
 def _sentence(error: "ValidationError") -> str:
     first = error.errors(include_url=False, include_input=False)[0]
-    where = ".".join(str(part) for part in first["loc"])[:60]
+    where = ".".join(str(part) for part in first["loc"])[:24]
     if first["type"] == "missing":
         return f"Argument {where!r} is missing."
     return f"Argument {where!r} is wrong: {first['msg'][:160]}."

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from workingset_mcp.caller import stop_if_gone
 from workingset_mcp.errors import NoteNotFound, PathRefused, VaultNotFound
+from workingset_mcp.escaping import read_name, show_name
 from workingset_mcp.settings import SETTINGS_FILE, Settings
 from workingset_mcp.vault.files import Fingerprint as Fingerprint
 from workingset_mcp.vault.files import (
@@ -51,7 +52,10 @@ from workingset_mcp.vault.ignoring import MOST_NOTE_BYTES as MOST_NOTE_BYTES
 
 MOST_PATH_CHARACTERS = 4_096
 _PUT_BACK = "Mount it, or put it back: what was read from it is kept."
-_LINES_BEHIND = re.compile(r"^(?P<path>.+?):(?P<lines>\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*)$")
+_LINES_BEHIND = re.compile(
+    r"^(?P<path>.+?):(?P<lines>\d+(?:@\d+)?(?:-\d+)?(?:,\d+(?:-\d+)?)*)$", re.DOTALL
+)
+_MOST_ECHOED = 200  # characters of a path in a refusal
 _DRIVE = re.compile(r"^[A-Za-z]:")
 
 
@@ -61,6 +65,11 @@ class LeftOut(NamedTuple):
     path: str
     reason: WhyLeftOut
     detail: str = ""  # what the system says
+
+    @property
+    def name(self) -> str:
+        """The path as answers print it."""
+        return printable(self.path or ".")
 
     @property
     def said(self) -> str:
@@ -249,6 +258,10 @@ class Vault:
             )
         if any(0xD800 <= ord(character) <= 0xDFFF for character in given):
             raise PathRefused("That path is not valid text.", "Give one as search_notes prints it.")
+        meant = read_name(given)
+        printed = self._as_printed(meant) if meant != given else None
+        if printed:
+            return printed
         if self._stands_there(given):  # as printed, whatever is in it
             return self._visible(given), None
         path, lines = given.strip(), None
@@ -313,7 +326,7 @@ class Vault:
         if not folder:
             raise self._not_there(error)
         reason = WhyLeftOut.UNREADABLE_FOLDER
-        found.left_out.append(LeftOut(printable(folder), reason, error.strerror or ""))
+        found.left_out.append(LeftOut(folder, reason, error.strerror or ""))
 
     def _not_there(self, error: OSError) -> VaultNotFound:
         what = "is not there" if is_absent(error) else f"cannot be read: {error.strerror}"
@@ -331,7 +344,7 @@ class Vault:
         own = self._rule_of(prefix)
         if own and own.cut:
             place = f"{prefix}/{IGNORE_FILE}" if prefix else IGNORE_FILE
-            found.left_out.append(LeftOut(printable(place), own.cut))
+            found.left_out.append(LeftOut(place, own.cut))
         return sieve.rules_with(rules, own)
 
     def _rule_of(self, folder: str) -> IgnoreRule | None:
@@ -359,6 +372,15 @@ class Vault:
                 self._rules[folder] = (seen, read_ns, rule)
         return rule
 
+    def _as_printed(self, path: str) -> tuple[str, str | None] | None:
+        """The path and the lines behind it, if such a file stands there."""
+        if self._stands_there(path):
+            return self._visible(path), None
+        matched = _LINES_BEHIND.match(path)
+        if matched and self._stands_there(matched["path"]):
+            return self._visible(matched["path"]), matched["lines"]
+        return None
+
     def _stands_there(self, path: str) -> bool:
         """Whether a regular file has exactly this relative path."""
         if {"", ".", ".."} & set(path.split("/")):
@@ -367,7 +389,7 @@ class Vault:
 
     def _visible(self, path: str) -> str:
         """The real path of a note that may be shown. Raises PathRefused or NoteNotFound."""
-        target = self.root / path
+        target, shown = self.root / path, show_name(path[:_MOST_ECHOED])
         if not os.path.lexists(target):
             path = self._as_on_disk(path)
             target = self.root / path
@@ -377,7 +399,7 @@ class Vault:
             raise PathRefused(f"{path} cannot be read.", "Check its permissions.") from None
         except (OSError, ValueError, RuntimeError):
             raise PathRefused(
-                f"{path} is a link that leads nowhere.", "Open the note itself."
+                f"{shown} is a link that leads nowhere.", "Open the note itself."
             ) from None
         if not real.is_relative_to(self.root):
             raise PathRefused(
@@ -387,14 +409,16 @@ class Vault:
             path = real.relative_to(self.root).as_posix()
         if real.is_dir():
             raise PathRefused(
-                f"{path} is a folder, not a note.", "get_brief takes branches; open takes notes."
+                f"{shown} is a folder, not a note.", "get_brief takes branches; open takes notes."
             )
         folder, _, name = path.rpartition("/")
         if not ends_like_a_note(name) or not real.is_file():
-            raise PathRefused(f"{path} is not a note.", f"Notes end in {', '.join(NOTE_SUFFIXES)}.")
+            raise PathRefused(
+                f"{shown} is not a note.", f"Notes end in {', '.join(NOTE_SUFFIXES)}."
+            )
         if name.startswith(".") or self._is_ignored(folder, path):
             raise PathRefused(
-                f"{path} is hidden or ignored.", "`status` lists what is left out, and why."
+                f"{shown} is hidden or ignored.", "`status` lists what is left out, and why."
             )
         return path
 
@@ -403,11 +427,12 @@ class Vault:
         self.identity()
         if self.is_to_download(path):
             raise PathRefused(
-                f"{path} is not downloaded from iCloud.", "Download it, then ask again."
+                f"{show_name(path[:_MOST_ECHOED])} is not downloaded from iCloud.",
+                "Download it, then ask again.",
             )
         spelled = other_spelling(self.root, path)
         if spelled is None:
-            raise NoteNotFound(f"There is no note {path!r}.")
+            raise NoteNotFound(f"There is no note {path[:_MOST_ECHOED]!r}.")
         return spelled
 
     def _is_ignored(self, folder: str, path: str) -> bool:
@@ -440,9 +465,7 @@ def _take_entries(
         try:
             is_file = entry.is_file(follow_symlinks=False)
         except OSError as error:  # the system does not list what kind it is, and refuses to say
-            found.left_out.append(
-                LeftOut(printable(path), WhyLeftOut.UNREADABLE_FILE, error.strerror or "")
-            )
+            found.left_out.append(LeftOut(path, WhyLeftOut.UNREADABLE_FILE, error.strerror or ""))
             continue
         if is_file:
             if entry.name.endswith(".md") or ends_like_a_note(entry.name):
@@ -457,7 +480,7 @@ def _take_entries(
         else:
             reason = why_entry_is_odd(entry.name, is_link=entry.is_symlink())
         if reason:
-            found.left_out.append(LeftOut(printable(path), reason))
+            found.left_out.append(LeftOut(path, reason))
     return inner
 
 
@@ -488,4 +511,4 @@ def _take(entry: "os.DirEntry[str]", path: str, rules: IgnoreRules | None, found
                 found.files[path] = fingerprint_of(seen)
                 return
             reason = WhyLeftOut.TOO_LARGE
-    found.left_out.append(LeftOut(printable(path), reason, detail))
+    found.left_out.append(LeftOut(path, reason, detail))

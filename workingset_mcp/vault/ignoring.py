@@ -13,6 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from workingset_mcp.escaping import show_name
 from workingset_mcp.vault.files import is_absent, read_without_links
 
 if TYPE_CHECKING:
@@ -320,12 +321,19 @@ def why_note_is_out(name: str, path: str, rules: IgnoreRules) -> WhyLeftOut | No
         return reason
     if rules and is_ignored(path, rules):
         return WhyLeftOut.IGNORED
-    if _CONTROL.search(path) or (not path.isascii() and printable(path) != path):
+    if _CONTROL.search(path) or not (path.isascii() or _is_text(path)):
         return WhyLeftOut.INVALID_NAME
     return None
 
 
 def printable(path: str) -> str:
-    """The path with bytes that are no text, and control characters, shown as escapes."""
-    text = path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-    return _CONTROL.sub(lambda matched: f"\\x{ord(matched[0]):02x}", text)
+    """The path as answers print it, with bytes that are no text shown as escapes."""
+    return show_name(path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace"))
+
+
+def _is_text(path: str) -> bool:
+    try:
+        path.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True

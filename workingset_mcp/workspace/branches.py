@@ -6,6 +6,7 @@ Not here: which branches there are (the index knows, and a hook looks at the fol
 from collections.abc import Callable, Sequence
 
 from workingset_mcp.errors import ArgumentError, BranchNotFound
+from workingset_mcp.escaping import read_name, show_name
 
 _LEAST_SCORE = 55  # of a name that is near enough to be named
 
@@ -26,8 +27,11 @@ def name_branch(
     wanted = given.strip()
     if not wanted:
         raise ArgumentError("No branch is named.", 'Name one, e.g. "cust/acme".')
-    if is_branch(wanted):
-        return wanted
+    for name in dict.fromkeys(
+        (read_name(given), read_name(wanted), wanted)
+    ):  # as printed, and as typed
+        if is_branch(name):
+            return name
     wanted = wanted.replace("\\", "/").strip("/") or "."
     if is_branch(wanted):
         return wanted
@@ -54,7 +58,9 @@ def _no_branch(given: str, wanted: str, meant: list[str], names: Sequence[str]) 
     several = len(meant) > 1
     near = meant if several else near_names(wanted, names, _LEAST_SCORE)
     about = "means several branches" if several else "is no branch of this vault"
-    hint = f"Near: {', '.join(near)}." if near else "get_brief() lists the branches."
+    hint = (
+        f"Near: {', '.join(map(show_name, near))}." if near else "get_brief() lists the branches."
+    )
     return BranchNotFound(f"{given[:80]!r} {about}.", hint)
 
 

@@ -117,7 +117,7 @@ def fitted_answer(
 
 def _naming(answer: Answer[Content], missing: Sequence[LeftOut]) -> Answer[Content]:
     """The answer with a warning for each part of its scope that could not be read."""
-    unread = [f"{left.path} {left.said}" for left in missing if left.reason.is_unread]
+    unread = [f"{left.name} {left.said}" for left in missing if left.reason.is_unread]
     more = [line for line in unread if line not in answer.warnings]
     return replace(answer, warnings=(*answer.warnings, *more)) if more else answer
 

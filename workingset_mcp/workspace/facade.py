@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workingset_mcp.answers import listing, search, source
-from workingset_mcp.answers.answer import Answer, Limits, counted
+from workingset_mcp.answers.answer import Answer, Limits, counted, shown_warnings
 from workingset_mcp.answers.brief import (
     BranchLine,
     BranchReader,
@@ -23,17 +23,25 @@ from workingset_mcp.answers.brief import (
 )
 from workingset_mcp.answers.brief.cache import BriefCache
 from workingset_mcp.answers.brief.reading import contents_of, overview_lines, read_branch
-from workingset_mcp.answers.budget import LEAST_BRIEF_BUDGET, LEAST_BUDGET, count_tokens
+from workingset_mcp.answers.budget import (
+    LEAST_BRIEF_BUDGET,
+    LEAST_BUDGET,
+    clipped,
+    count_tokens,
+    echo_tokens,
+    fits,
+)
 from workingset_mcp.answers.counting import tokens_of
 from workingset_mcp.answers.search.reply import Found, compose_search
 from workingset_mcp.errors import ArgumentError, NoteNotFound
+from workingset_mcp.escaping import show_line, show_name
 from workingset_mcp.index import Scope, View
 from workingset_mcp.notes.dates import find_dates
 from workingset_mcp.notes.markdown import line_ends_kept
 from workingset_mcp.notes.note import OVERRIDE_NAME, decode
 from workingset_mcp.settings import Settings, today
 from workingset_mcp.sync.changes import plan_changes
-from workingset_mcp.vault.folder import LeftOut
+from workingset_mcp.vault.folder import MOST_NOTE_BYTES, LeftOut
 from workingset_mcp.workspace.branches import near_names
 from workingset_mcp.workspace.checked import Allowance, checked_answer, fitted_answer
 from workingset_mcp.workspace.healing import healing
@@ -73,12 +81,12 @@ class Workspace(IndexedVault):
                 verb = "differs" if differing == 1 else "differ"
                 state = f"index behind: {counted(differing, 'note')} {verb}"
             remarks = [
-                f"{note.path}:{remark.line} {remark.text}"
+                f"{show_name(note.path)}:{remark.line} {show_line(remark.text)}"
                 for note in snapshot.remarked()
                 for remark in note.remarks
             ]
             return {
-                "vault": self.vault.name,
+                "vault": show_name(self.vault.name),
                 "state": state,
                 "notes": snapshot.note_count(),
                 "branches": len(snapshot.branch_names()),
@@ -87,7 +95,7 @@ class Workspace(IndexedVault):
                 "watcher": self.freshness.watcher,
                 "remarks": [*self.settings.remarks, *remarks],
                 "left_out": [
-                    f"{left.path}: {left.said.removeprefix('left out: ')}"
+                    f"{left.name}: {left.said.removeprefix('left out: ')}"
                     for left in (*walked.left_out, *unread)
                 ],
             }
@@ -123,26 +131,30 @@ class Workspace(IndexedVault):
                 made = make_brief(read[version], reader, room)
                 if contents:
                     self._briefs.keep(made_from, made)
+            shown = clipped(show_name(name), echo_tokens(room, 8))
             return Answer(
-                f"{name} · brief", made.text, made, made.warnings, body_tokens=made.tokens
+                f"{shown} · brief", made.text, made, made.warnings, body_tokens=made.tokens
             )
 
         return checked_answer(self, name, compose, allowance)
 
-    def brief_text(self, branch: str) -> str:
+    def brief_text(self, branch: str, limits: Limits) -> str:
         """A brief without its header, for a resource or a prompt; what is behind or unread stands first.
 
         Raises ArgumentError, BranchNotFound.
         """
-        answer = self.brief(branch)
+        answer = self.brief(branch, limits=limits)
         is_behind = answer.state.startswith(("index behind", "index failing"))
         said = [answer.state] if is_behind else []
         said += [
-            f"{left.path} {left.said}"
+            f"{left.name} {left.said}"
             for left in self.freshness.missing(branch)
             if left.reason.is_unread
         ]
-        return "".join(f"warning: {line}\n" for line in said) + answer.body
+        above = "".join(f"warning: {line}\n" for line in shown_warnings(said, tight=False))
+        if above:
+            answer = self.brief(branch, limits=limits.left_beside(above))
+        return above + answer.body
 
     def _left_out_of(self, branch: str) -> tuple[LeftOut, ...]:
         walked = self.freshness.left_out.get(branch, ())
@@ -156,14 +168,30 @@ class Workspace(IndexedVault):
         made = make_overview(self.vault.name, lines, room)
         return Answer("overview", made.text, made, body_tokens=made.tokens)
 
-    def note_text(self, path: str) -> str:
-        """The whole text of a note, decoded. Raises VaultError."""
-        found, _ = self._path_named(path)
+    def note_part(self, path: str, limits: Limits, reserved: int) -> tuple[str, str]:
+        """The text of a note, or of the lines behind its path (`a.md:12-40`), as far as a client lets through.
+
+        Then the same path with the lines that follow; empty at the end. A part that is not the last leaves
+        `reserved` bytes to a line behind it. Raises VaultError, ArgumentError.
+        """
+        found, lines = self._path_named(path)
         try:
             raw, _ = self.vault.read(found)
         except OSError:
             raise self._gone(found) from None
-        return decode(raw)[0]
+        ended = line_ends_kept(decode(raw)[0])
+        if not ended:
+            return "", ""
+        span = source.span_of(lines, len(ended))
+        room = most = int(limits.most_tokens / self.settings.token_margin)
+        while True:
+            part = source.show(found, ended, span, room)
+            tokens, kept = count_tokens(part.text), reserved if part.next_lines else 0
+            size = None if limits.max_bytes is None else max(1, limits.max_bytes - kept)
+            if room <= 1 or fits(part.text, tokens + kept, most, size):
+                return part.text, f"{found}:{part.next_lines}" if part.next_lines else ""
+            over = len(part.text.encode("utf-8", "replace")) / (size or MOST_NOTE_BYTES)
+            room = max(1, int(min(room, tokens) * min(0.95, 0.98 / over)))
 
     @healing
     def brief_numbers(self, branch: str, budget: int | None = None) -> tuple[int, int, int]:
@@ -221,11 +249,11 @@ class Workspace(IndexedVault):
             raise self._gone(found) from None
         except OSError as error:
             raise NoteNotFound(
-                f"{found} cannot be read: {error.strerror or 'no plain file'}.",
+                f"{show_name(found)} cannot be read: {error.strerror or 'no plain file'}.",
                 "Check its permissions.",
             ) from None
         text, remarks = decode(raw)
-        ended = line_ends_kept(text)
+        ended, name = line_ends_kept(text), show_name(found)
         span = source.span_of(lines, len(ended))
         if heading and not lines:
             span = source.section_span(text, heading, found)
@@ -234,9 +262,13 @@ class Workspace(IndexedVault):
         def compose(room: int) -> Answer[source.NotePart]:
             shown = source.show(found, ended, span, room - 40)
             body, calls = shown.body, [shown.next_call] if shown.next_call else []
-            if calls:  # not escaped: a path is printed as it is, everywhere
-                body = f'next: open_source_file(path="{found}", lines="{shown.next_lines}")\n{body}'
-            subject = f"open · {found} lines {shown.lines}"
+            most = echo_tokens(room)
+            if calls:
+                call = f'open_source_file(path="{name}", lines="{shown.next_lines}")'
+                if clipped(call, most) != call:
+                    call = f'the same path with lines="{shown.next_lines}"'
+                body = f"next: {call}\n{body}"
+            subject = f"open · {clipped(name, most)} lines {shown.lines}"
             return Answer(subject, body, shown, warnings, (shown.source,), next_calls=tuple(calls))
 
         return fitted_answer(self, compose, allowance)
@@ -338,7 +370,11 @@ class Workspace(IndexedVault):
 
     def _gone(self, path: str) -> NoteNotFound:
         near = near_names(path, self.known_paths(), _LEAST_PATH_SCORE)
-        hint = f"Near: {', '.join(near)}." if near else "search_notes finds notes by their words."
+        hint = (
+            f"Near: {', '.join(map(show_name, near))}."
+            if near
+            else "search_notes finds notes by their words."
+        )
         return NoteNotFound(f"There is no note {path[:200]!r}.", hint)
 
 

@@ -294,7 +294,7 @@ def check_marks(shown: Reading, vault: Notes) -> None:
             continue
         for line, sources in section.marked:
             text = re.sub(r"^(?:- )?(?:\[.\] )?", "", line) if title != NEWEST else line
-            text = text.replace("\\_[", "_[")
+            text = text.replace("_\\[", "_[")
             for at, source in enumerate(sources):
                 if source.startswith("and "):
                     continue

@@ -188,7 +188,8 @@ def test_a_day_shows_the_status_as_it_was_committed(
     assert pages[0].subject == f"cust/acme as of {day}"
     assert f"as committed on {DAYS[number]} ({template.commits[number][:10]})" in pages[0].notices
     assert (
-        f"newest status then: Status ({DAYS[number]}) · cust/acme/index.md:5-9" in pages[0].notices
+        f'newest status then: "Status ({DAYS[number]})" · cust/acme/index.md:5-9'
+        in pages[0].notices
     )
     shown = "".join(page.text for page in pages)
     assert [stage for stage in STAGES if f"Migration: {stage}." in shown] == [STAGES[number]]
@@ -658,17 +659,17 @@ BY_DATE = {
     "a status block of a later note": (
         "2026-03-31",
         [DIARY_OF_JANUARY, CALL_OF_FEBRUARY, DIARY_OF_MARCH, STATUS_OF_MARCH],
-        "Status (2026-03-10) · cust/acme/index.md:16-18",
+        '"Status (2026-03-10)" · cust/acme/index.md:16-18',
     ),
     "a month counts when it is over": (
         "2026-04",
         [DIARY_OF_JANUARY, CALL_OF_FEBRUARY, DIARY_OF_MARCH, STATUS_OF_MARCH, APRIL],
-        "Status (2026-03-10) · cust/acme/index.md:16-18",
+        '"Status (2026-03-10)" · cust/acme/index.md:16-18',
     ),
     "two statuses": (
         "2026-05-20",
         [DIARY_OF_JANUARY, CALL_OF_FEBRUARY, DIARY_OF_MARCH, STATUS_OF_MARCH, APRIL, STATUS_OF_MAY],
-        "Status (2026-05-20) · cust/acme/index.md:8-14",
+        '"Status (2026-05-20)" · cust/acme/index.md:8-14',
     ),
 }
 
@@ -727,7 +728,7 @@ def test_without_git_a_status_of_a_month_counts_when_it_is_over(open_vault: Open
     assert not any(line.startswith("newest") for line in before.notices)
     assert before.text == ""
     assert after.text.endswith("## Status (April 2026)\n\nCold.\n")
-    assert "newest status then: Status (April 2026) · cust/acme/index.md:3-5" in after.notices
+    assert 'newest status then: "Status (April 2026)" · cust/acme/index.md:3-5' in after.notices
 
 
 def test_without_git_a_status_inside_a_day_of_a_diary_stands_there_once(

@@ -21,6 +21,7 @@ from workingset_mcp.answers.brief.materials import (
     Sourced,
     repeats_of,
 )
+from workingset_mcp.escaping import show_name
 from workingset_mcp.index.rows import ItemRow, NoteRow, StatusRow
 from workingset_mcp.notes.dates import day_of, days_before
 from workingset_mcp.notes.lines import DONE_STATES, OPEN_STATES, all_folded, without_comment
@@ -82,7 +83,8 @@ def _override_within_cap(branch: Branch, warnings: list[str]) -> tuple[str, str]
     if size <= branch.override_max_bytes:
         return branch.override
     warnings.insert(
-        0, f"{path} is left out: {size:,} bytes, over its cap of {branch.override_max_bytes:,}"
+        0,
+        f"{show_name(path)} is left out: {size:,} bytes, over its cap of {branch.override_max_bytes:,}",
     )
     return None
 
@@ -125,7 +127,7 @@ def _latest_status(
         day = day_of(status.date, branch.today)
         if day > tomorrow:
             warnings.append(
-                f"{row.note.path}:{status.line} status is dated ahead ({status.date}), passed over"
+                f"{show_name(row.note.path)}:{status.line} status is dated ahead ({status.date}), passed over"
             )
             continue
         note_day = dates[row.note.id] if dates[row.note.id] <= today else ""
@@ -288,8 +290,9 @@ def _remarks(branch: Branch) -> Iterator[str]:
         for remark in note.remarks:
             yield _remark_line(note.path, remark)
     for left in branch.left_out:
-        yield f"{left.path} {left.said}"
+        yield f"{left.name} {left.said}"
 
 
 def _remark_line(path: str, remark: Remark) -> str:
-    return f"{path}:{remark.line} {remark.text}" if remark.line else f"{path} {remark.text}"
+    name = show_name(path)
+    return f"{name}:{remark.line} {remark.text}" if remark.line else f"{name} {remark.text}"

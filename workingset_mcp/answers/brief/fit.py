@@ -15,10 +15,12 @@ from workingset_mcp.answers.brief.format import (
     Rendered,
     SectionCaps,
     SectionRoom,
+    branch_argument,
     front_matter,
 )
 from workingset_mcp.answers.brief.materials import BranchReader, Materials
-from workingset_mcp.answers.budget import count_lines, count_tokens
+from workingset_mcp.answers.budget import count_lines, count_tokens, echo_tokens
+from workingset_mcp.escaping import show_name
 
 LEFT_OUT = "Not in this brief"
 _UNLIMITED = 1 << 30
@@ -56,9 +58,10 @@ def make_brief(materials: Materials, reader: BranchReader, room_tokens: int) -> 
 
     The caller counts the final text: the least brief (head and what is left out) may be over.
     """
-    materials = replace(materials)  # its override may go out of this brief only
+    # Its override may go out of this brief only.
+    materials = replace(materials, most_name=echo_tokens(room_tokens, 8))
     caps = SectionCaps().for_budget(room_tokens)
-    head = front_matter(materials)
+    head = front_matter(materials, room_tokens)
     fixed = count_tokens(head)
     warnings = _leave_out_large_override(materials, room_tokens - fixed)
     render = partial(_render_all, materials, reader, caps)
@@ -85,7 +88,7 @@ def _leave_out_large_override(materials: Materials, room: int) -> list[str]:
         materials.override = None
         wanted = tokens + _LEAST_BESIDE_OVERRIDE
         warnings.insert(
-            0, f"{path} is left out: {tokens:,} tokens; ask with budget={wanted + 200:,}"
+            0, f"{show_name(path)} is left out: {tokens:,} tokens; ask with budget={wanted + 200:,}"
         )
     return warnings
 
@@ -196,9 +199,10 @@ def _not_in_this_brief(rendered: dict[str, Rendered], materials: Materials) -> s
     if missing:
         lines.insert(0, f"- {', '.join(missing).capitalize()} in this branch.")
     plural = "s" if materials.source_notes != 1 else ""
+    named = branch_argument(materials)
     lines.append(
         f"- All {materials.source_tokens:,} tokens of {materials.source_notes} note{plural}:"
-        f' search_notes(query=…, branch="{branch.name}") or query_full_context(branch="{branch.name}")'
+        f" search_notes(query=…, {named}) or query_full_context({named})"
     )
     return f"## {LEFT_OUT}\n" + "\n".join(lines) + "\n"
 

@@ -18,7 +18,14 @@ from workingset_mcp.answers.answer import (
 from workingset_mcp.answers.brief.materials import BranchReader, Materials, Sourced
 from workingset_mcp.answers.brief.newest import newest_notes, runs_of
 from workingset_mcp.answers.brief.undated import standing_lines
-from workingset_mcp.answers.budget import count_tokens, least_tokens, take_lines
+from workingset_mcp.answers.budget import (
+    clipped,
+    count_tokens,
+    echo_tokens,
+    least_tokens,
+    take_lines,
+)
+from workingset_mcp.escaping import show_name
 from workingset_mcp.notes.dates import days_before
 from workingset_mcp.notes.front_matter import written_block
 from workingset_mcp.notes.written_brief import BRIEF_KIND
@@ -88,12 +95,13 @@ class BriefSection(NamedTuple):
     render: Callable[[SectionRoom], Rendered]
 
 
-def front_matter(materials: Materials) -> str:
+def front_matter(materials: Materials, room_tokens: int) -> str:
     """The YAML block at the top, and the title."""
-    branch, status = materials.branch, materials.status
+    branch, status, most = materials.branch, materials.status, echo_tokens(room_tokens, 8)
+    name = clipped(show_name(branch.name), most)
     fields: dict[str, str | int] = {
-        "vault": branch.vault,
-        "branch": branch.name,
+        "vault": clipped(show_name(branch.vault), most),
+        "branch": name,
         "as_of": materials.as_of,
         "source_notes": materials.source_notes,
         "source_tokens": materials.source_tokens,
@@ -102,8 +110,19 @@ def front_matter(materials: Materials) -> str:
         "version": VERSION,
     }
     if status:
-        fields["status_source"] = str(Source(status.note.path, status.status.line))
-    return f"---\n{written_block(fields)}---\n# Brief: {branch.name}\n"
+        fields["status_source"] = clipped(str(Source(status.note.path, status.status.line)), most)
+    return f"---\n{written_block(fields)}---\n# Brief: {name}\n"
+
+
+def called(tool: str, argument: str, name: str, most_tokens: int) -> str:
+    """The beginning of a call that names a file or branch; dots for a name that costs too much."""
+    shown = show_name(name)
+    return f"{tool}({argument}=" + (f'"{shown}"' if clipped(shown, most_tokens) == shown else "…")
+
+
+def branch_argument(materials: Materials) -> str:
+    """The branch as an argument of a call."""
+    return called("", "branch", materials.branch.name, materials.most_name)[1:]
 
 
 def _override(room: SectionRoom) -> Rendered:
@@ -131,7 +150,8 @@ def _status(room: SectionRoom) -> Rendered:
     room.used["status"] = min(tokens, room.tokens)
     if tokens <= room.tokens:
         return Rendered(whole, tokens=tokens)
-    more = f'open_source_file(path="{note.path}", lines="{{}}-{status.last_line}")'
+    call = called("open_source_file", "path", note.path, room.materials.most_name)
+    more = f'{call}, lines="{{}}-{status.last_line}")'
     reserve = count_tokens(head + _status_block([], source, status.last_line) + more) + 30
     kept = max(1, take_lines([f"{line}\n" for line in lines], room.tokens - reserve))
     kept = _block_border(lines, kept)
@@ -140,9 +160,7 @@ def _status(room: SectionRoom) -> Rendered:
     if count_tokens(lines[0]) > room.tokens:
         return Rendered(
             "",
-            (
-                f'- The status block: open_source_file(path="{note.path}", lines="{status.line}-{status.last_line}")',
-            ),
+            (f"- The status block: {more.format(status.line)}",),
         )
     shown = [*lines[:kept], *closing_fence(lines[:kept])]
     rest = len(lines) - kept
@@ -236,20 +254,20 @@ def _box_lines(room: SectionRoom) -> list[str]:
 
 def _items_left_out(materials: Materials, boxes: int, bullets: int) -> Iterator[str]:
     """What of the boxes and bullets is not shown, with the calls that list it."""
-    branch = materials.branch.name
+    branch = branch_argument(materials)
     if len(materials.open_items) > boxes:
         rest = len(materials.open_items) - boxes
-        yield f'- {counted(rest, "more open item")}: list_items(branch="{branch}")'
+        yield f"- {counted(rest, 'more open item')}: list_items({branch})"
     if len(materials.actions) > bullets:
         rest = len(materials.actions) - bullets
-        yield f'- {counted(rest, "more action bullet")}: list_items(kind="action", branch="{branch}")'
+        yield f'- {counted(rest, "more action bullet")}: list_items(kind="action", {branch})'
     if materials.copied_forward:
         yield f"- {materials.copied_forward} action bullets copied forward from note to note"
     if materials.stale_boxes:
         limit = days_before(materials.as_of, 181)
         yield (
             f"- {materials.stale_boxes} open boxes over 180 days older than {materials.as_of}:"
-            f' list_items(branch="{branch}", until="{limit}")'
+            f' list_items({branch}, until="{limit}")'
         )
 
 
@@ -260,15 +278,14 @@ def _most_actions(room: SectionRoom) -> int:
 
 
 def _decisions(room: SectionRoom) -> Rendered:
-    materials, branch = room.materials, room.materials.branch.name
+    materials, branch = room.materials, branch_argument(room.materials)
     left = []
     rendered = _list(room, materials.decisions, room.caps.decisions)
     shown = rendered.text.count("\n") - 1 if rendered.text else 0
     if len(materials.decisions) > shown:
         rest = counted(len(materials.decisions) - shown, "more labelled line")
         left.append(
-            f'- {rest}: list_items(kind="decision",'
-            f' branch="{branch}") and kinds owner, due, blocker, action'
+            f'- {rest}: list_items(kind="decision", {branch}) and kinds owner, due, blocker, action'
         )
     if materials.stale_labels:
         left.append(
@@ -283,7 +300,7 @@ def _facts(room: SectionRoom) -> Rendered:
         room.materials.facts,
         room.caps.facts,
         "fact",
-        'list_items(kind="fact", branch="{}")',
+        'list_items(kind="fact", {})',
     )
 
 
@@ -361,7 +378,7 @@ def _list(
     left: tuple[str, ...] = ()
     if noun and len(lines) > kept:
         rest = counted(len(lines) - kept, f"more {noun}")
-        left = (f"- {rest}: {call.format(room.materials.branch.name)}",)
+        left = (f"- {rest}: {call.format(branch_argument(room.materials))}",)
     return Rendered(f" ({kept} of {len(lines)})\n{text}" if lines else "", left)
 
 

@@ -154,6 +154,7 @@ class Materials:
     status_lines: tuple[str, ...] = ()  # of the status block, where they are wanted apart
     warnings: list[str] = field(default_factory=list)
     repeats: Counter[int] = field(default_factory=Counter)  # line digest -> notes, once looked at
+    most_name: int = 1 << 30  # tokens of a name that a call repeats, set when there is a room
     listed: set[tuple[str, int]] = field(default_factory=set)  # (path, line) of boxes and labels
 
 

@@ -13,6 +13,7 @@ from workingset_mcp.answers.answer import Source, marked_line, quoted_block
 from workingset_mcp.answers.brief.materials import BranchReader, Materials, ToldLine, ToldUnit
 from workingset_mcp.answers.brief.telling import ONLY_LINK, telling_lines
 from workingset_mcp.answers.budget import count_tokens, least_tokens
+from workingset_mcp.escaping import show_line, show_name
 from workingset_mcp.notes.markdown import outline_of
 from workingset_mcp.notes.outline import LineKind, Outline
 
@@ -87,8 +88,12 @@ def _units(materials: Materials, reader: BranchReader) -> Iterator[ToldUnit]:
         told = sum(len(line.text) for line in lines if not ONLY_LINK.match(line.text))
         if told < LEAST_UNIT_CHARACTERS:
             continue
-        named = f" · {unit.note.title}" if _says_more(unit.note.title, unit.note.path) else ""
-        head = f"### {unit.note.path} · {unit.date}{named}\n"
+        named = (
+            f" · {show_line(unit.note.title)}"
+            if _says_more(unit.note.title, unit.note.path)
+            else ""
+        )
+        head = f"### {show_name(unit.note.path)} · {unit.date}{named}\n"
         yield ToldUnit(unit, head, count_tokens(head), lines, outline)
         found += 1
         if found == MOST_UNITS:

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import accumulate
 from weakref import WeakKeyDictionary
 
-from workingset_mcp.answers.answer import counted
+from workingset_mcp.answers.answer import Source, counted
 from workingset_mcp.answers.full.matching import Matcher
 from workingset_mcp.answers.full.pages import Extract, Record
 from workingset_mcp.answers.full.stretches import (
@@ -22,6 +22,7 @@ from workingset_mcp.answers.full.stretches import (
     stretches_of,
 )
 from workingset_mcp.caller import stop_if_gone
+from workingset_mcp.escaping import quote
 from workingset_mcp.index import Scope, View
 from workingset_mcp.index.rows import section_date
 from workingset_mcp.notes.dates import last_day
@@ -138,7 +139,8 @@ def status_notice(statuses: Sequence[tuple[StatusBlock, str]], day: str) -> list
     if not dated:
         return []
     status, path = max(dated, key=lambda p: (p[0].date, p[0].time, p[1], p[0].line))
-    return [f"newest status then: {status.heading} · {path}:{status.line}-{status.last_line}"]
+    source = Source(path, status.line, status.last_line)
+    return [f"newest status then: {quote(status.heading)} · {source}"]
 
 
 def _places(note: Dated, text: str, request: FullRequest) -> Iterator[_Place]:

@@ -9,13 +9,21 @@ import hashlib
 import math
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from workingset_mcp.answers.answer import Answer, Call, Source, counted, fenced
-from workingset_mcp.answers.budget import MOST_BUDGET, count_tokens, take_lines
+from workingset_mcp.answers.answer import Answer, Call, Source, counted, fenced, quoted
+from workingset_mcp.answers.budget import (
+    MOST_BUDGET,
+    clipped,
+    count_tokens,
+    echo_tokens,
+    take_lines,
+)
 from workingset_mcp.caller import stop_if_gone
 from workingset_mcp.errors import ArgumentError
+from workingset_mcp.escaping import show_name
 from workingset_mcp.notes.dates import first_day
 from workingset_mcp.notes.markdown import line_ends_kept
 
@@ -26,6 +34,16 @@ _STATE_BYTES = 60  # of the freshness that the header line ends in
 _MOST_CHARACTERS = 60  # a token; what is cheaper (a line of blanks) comes in smaller parts
 _LONG_LINE_CHARACTERS = 6  # a token: where the search for the end of a long line begins
 _MOST_SHARDS = 150
+_COST_TOKENS = 45  # of the cost on the first line, where no name or query in it is long
+_ECHO_SHARES = (
+    3,
+    6,
+    12,
+)  # of the room: what a name or a repeated query may cost, less where all is tight
+
+
+class PageTooSmall(ArgumentError):
+    """Not even a character of the text fits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,29 +148,43 @@ def compose_page(
 
     Raises ArgumentError for a cursor that is none of ours, or behind the end.
     """
+    for share in _ECHO_SHARES[:-1]:
+        with suppress(PageTooSmall):
+            most = echo_tokens(room, share)
+            return _compose(record, cursor_text, heavy_limit, room, most_bytes, most)
+    most = echo_tokens(room, _ECHO_SHARES[-1])
+    return _compose(record, cursor_text, heavy_limit, room, most_bytes, most)
+
+
+def _compose(
+    record: Record, cursor_text: str | None, heavy_limit: int, room: int, most_bytes: int | None,
+    most: int,
+) -> Answer[Page]:  # fmt: skip
+    """The page, with names and words of at most so many tokens each."""
     cursor, same = cursor_from(cursor_text, record.digest())
-    head = "".join(f"{notice}\n" for notice in record.notices)
-    cost = _cost(record)
+    head = "".join(f"{clipped(notice, most)}\n" for notice in record.notices)
+    cost = _cost(record, most)
     if not record.extracts:
         return Answer(cost, f"{head}Nothing there.\n", Page(), found=False)
     if not same:
         body = (
             "The notes changed since that cursor was given. Nothing is shown, so that nothing is"
-            f" skipped or repeated.\nnext: {record.call} from the beginning\n"
+            f" skipped or repeated.\nnext: {_shown_call(record.call, most)} from the beginning\n"
         )
         subject = f"{cost} · changed since page {cursor.page - 1}"
         return Answer(subject, head + body, Page(), next_calls=(record.call,))
     _check_place(record, cursor)
     if record.tokens > heavy_limit and not cursor_text and not record.narrowed:
-        plan, calls = _plan(record, heavy_limit, room - count_tokens(head))
+        plan, calls = _plan(record, heavy_limit, room - count_tokens(head), most)
         return Answer(f"{cost} · a plan, no text", head + plan, Page(), next_calls=calls)
     header = (
         f"[workingset] {cost} · page 9,999 of 9,999 · {MOST_BUDGET:,}/{MOST_BUDGET:,} tokens · \n"
     )
     left = None if most_bytes is None else most_bytes - _size(header) - _STATE_BYTES
-    page = _make_fitting(record, cursor, PageRoom(room - 12, left).less(head))
+    long = max(0, count_tokens(cost) - _COST_TOKENS)
+    page = _make_fitting(record, cursor, PageRoom(room - 12 - long, left).less(head), most)
     following = (_next_call(record, page.next_cursor),) if page.next_cursor else ()
-    body = head + "".join(f"next: {call}\n" for call in following) + page.body
+    body = head + "".join(_next_line(call, most) for call in following) + page.body
     sources = tuple(shown.source for shown in page.shown)
     subject = f"{cost} · page {page.number} of {page.pages}"
     return Answer(subject, body, page, sources=sources, next_calls=following)
@@ -191,21 +223,42 @@ def _next_call(record: Record, cursor: Cursor) -> Call:
     return record.call.adding(cursor=str(cursor))
 
 
-def _make_fitting(record: Record, cursor: Cursor, room: PageRoom) -> Page:
+def _next_line(call: Call, most: int) -> str:
+    return f"next: {_shown_call(call, most)}\n"
+
+
+def _shown_call(call: Call, most: int, *changed: str) -> str:
+    """A call as printed; where it is long, the same call with what is new in it."""
+    written = str(call)
+    if clipped(written, most) == written:
+        return written
+    new = ", ".join(
+        f"{name}={quoted(call.arguments[name])}"
+        for name in changed or ("cursor",)
+        if name in call.arguments
+    )
+    return f"the same call with {new}" if new else "the same call"
+
+
+def _make_fitting(record: Record, cursor: Cursor, room: PageRoom, most: int) -> Page:
     """The page, with room for the line `next:` where another one follows."""
     rest = sum(extract.tokens for extract in record.extracts[cursor.extract + 1 :])
     if rest < room.tokens:
-        page = make_page(record.extracts, cursor, room)
+        page = make_page(record.extracts, cursor, room, most)
         if page.next_cursor is None:
             return page
     longest = Cursor(cursor.page + 1, cursor.digest, len(record.extracts), 999_999_999)
-    return make_page(record.extracts, cursor, room.less(f"next: {_next_call(record, longest)}\n"))
+    return make_page(
+        record.extracts, cursor, room.less(_next_line(_next_call(record, longest), most)), most
+    )
 
 
-def make_page(extracts: Sequence[Extract], cursor: Cursor, room: PageRoom) -> Page:
+def make_page(
+    extracts: Sequence[Extract], cursor: Cursor, room: PageRoom, most_name: int = MOST_BUDGET
+) -> Page:
     """The page that begins at a cursor and costs at most `room` as printed.
 
-    Raises ArgumentError when not even a character fits.
+    Raises PageTooSmall when not even a character fits.
     """
     blocks: list[str] = []
     shown: list[ShownExtract] = []
@@ -214,11 +267,11 @@ def make_page(extracts: Sequence[Extract], cursor: Cursor, room: PageRoom) -> Pa
     while at < len(extracts):
         stop_if_gone()
         text = extracts[at].text()
-        block, part = _block(extracts[at], text, character, left)
+        block, part = _block(extracts[at], text, character, left, most_name)
         if not block:
             if blocks:
                 break
-            raise ArgumentError(
+            raise PageTooSmall(
                 f"A page of {max(room.tokens, 0)} tokens holds no line.",
                 "Ask with a larger budget.",
             )
@@ -239,27 +292,29 @@ def make_page(extracts: Sequence[Extract], cursor: Cursor, room: PageRoom) -> Pa
     return Page("".join(blocks), cursor.page, pages, following, tuple(shown))
 
 
-def _cost(record: Record) -> str:
+def _cost(record: Record, most: int) -> str:
     dates = [extract.date for extract in record.extracts if extract.date]
     span = f", {min(dates)} to {max(dates)}" if dates else ""
     notes = counted(len({extract.path for extract in record.extracts}), "note")
     about = "" if record.exact else "about "
-    return f"{record.subject}: {about}{record.tokens:,} tokens in {notes}{span}"
+    return f"{clipped(record.subject, most)}: {about}{record.tokens:,} tokens in {notes}{span}"
 
 
-def _block(extract: Extract, text: str, character: int, room: PageRoom) -> tuple[str, ShownExtract]:
+def _block(
+    extract: Extract, text: str, character: int, room: PageRoom, most: int
+) -> tuple[str, ShownExtract]:
     """A part of an extract as printed, and the part itself; no block where none fits."""
     rest = text[character : character + max(room.tokens, 1) * _MOST_CHARACTERS]
     nothing = ShownExtract(Source(extract.path), extract.date, "")
     if not rest:
-        head = f"### {extract.path} · {extract.date or UNDATED} · empty\n"
+        head = f"### {clipped(show_name(extract.path), most)} · {extract.date or UNDATED} · empty\n"
         return (head if room.share(head) == 1 else ""), nothing
     first = extract.first_line + _line_ends(text, character)
     part = _beginning(text, character, rest, room.tokens)
     while part:
         source = Source(extract.path, first, first + len(line_ends_kept(part)) - 1)
         shown = ShownExtract(source, extract.date, part)
-        block = _printed(shown)
+        block = _printed(shown, most)
         share = room.share(block)
         if share == 1:
             return block, shown
@@ -267,9 +322,12 @@ def _block(extract: Extract, text: str, character: int, room: PageRoom) -> tuple
     return "", nothing
 
 
-def _printed(shown: ShownExtract) -> str:
+def _printed(shown: ShownExtract, most: int) -> str:
     inside = "" if shown.text.endswith(("\n", "\r")) else " · no line end behind the last line"
-    return f"### {shown.source} · {shown.date or UNDATED}{inside}\n{fenced(shown.text)}\n"
+    name = clipped(show_name(shown.source.path), most)
+    return (
+        f"### {name}:{shown.source.lines} · {shown.date or UNDATED}{inside}\n{fenced(shown.text)}\n"
+    )
 
 
 def _line_ends(text: str, character: int) -> int:
@@ -308,7 +366,7 @@ def _size(text: str) -> int:
     return len(text.encode("utf-8", "replace"))
 
 
-def _plan(record: Record, heavy_limit: int, room: int) -> tuple[str, tuple[Call, ...]]:
+def _plan(record: Record, heavy_limit: int, room: int, most: int) -> tuple[str, tuple[Call, ...]]:
     """Shards by month with their sizes and the call for each: a large task is to be split."""
     months: dict[str, list[Extract]] = {}
     for extract in record.parts() if record.parts else record.extracts:
@@ -321,7 +379,8 @@ def _plan(record: Record, heavy_limit: int, room: int) -> tuple[str, tuple[Call,
         call = record.call.adding(since=month)
         calls.append(call if month == UNDATED else call.adding(until=month))
         notes = counted(len({extract.path for extract in extracts}), "note")
-        lines.append(f"- {month}: {tokens:,} tokens in {notes}: {calls[-1]}\n")
+        shown = _shown_call(calls[-1], most, "since", "until")
+        lines.append(f"- {month}: {tokens:,} tokens in {notes}: {shown}\n")
     text = (
         f"Over {heavy_limit:,} tokens: split the task. Read only the shards you need, or give"
         " query=…: every section that holds all its words.\n"

@@ -24,6 +24,7 @@ from workingset_mcp.answers.full.stretches import (
     sections_of_query,
     stretches_of,
 )
+from workingset_mcp.escaping import show_name
 from workingset_mcp.index import Engine, Scope, View
 from workingset_mcp.index.rows import NoteRow
 from workingset_mcp.notes.dates import last_day
@@ -31,14 +32,13 @@ from workingset_mcp.notes.markdown import line_ends_kept
 from workingset_mcp.notes.note import DatedStretch
 from workingset_mcp.vault.folder import Vault
 from workingset_mcp.vault.git import files_at
-from workingset_mcp.vault.ignoring import printable
 
 Spans = dict[str, list[tuple[int, int, str]]]  # path -> first line, last line, date
 
 
 def record_of(view: View, index: Engine, vault: Vault, request: FullRequest) -> Record:
     """All that a request asks for."""
-    subject = printable(request.scope.branch) if request.scope.branch else vault.name
+    subject = show_name(request.scope.branch or vault.name)
     if request.query:
         subject = f"{subject} with {request.query[:60]!r}"
     if request.as_of:

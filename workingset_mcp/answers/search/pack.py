@@ -16,6 +16,7 @@ from workingset_mcp.answers.search.hits import Weighed
 from workingset_mcp.answers.search.query import fold
 from workingset_mcp.answers.search.rank import Ranked, begins_a_word
 from workingset_mcp.caller import stop_if_gone
+from workingset_mcp.escaping import show_line, show_name
 from workingset_mcp.index.rows import CJK
 from workingset_mcp.notes.markdown import split_lines
 
@@ -101,7 +102,7 @@ def pack(
 
 def _named(one: Ranked, copies: tuple[Source, ...]) -> Passage:
     """A note that says nothing but its tags and names: it is named."""
-    text = f"found by its tags or names: {one.note.path} · {_heading_line(one)}\n"
+    text = f"found by its tags or names: {show_name(one.note.path)} · {_heading_line(one)}\n"
     return Passage(one, (), copies, text, count_tokens(text))
 
 
@@ -294,18 +295,18 @@ def _heading_line(one: Ranked) -> str:
         headings = headings[1:]
     names = " › ".join(heading[:60] for heading in headings[-2:])
     date = one.section.date or one.note.date
-    return " · ".join(filter(None, (date, one.note.title[:60], names)))
+    return show_line(" · ".join(filter(None, (date, one.note.title[:60], names))))
 
 
 def _printed(
     one: Ranked, head: str, runs: Sequence[tuple[int, int, str, bool]], copies: Sequence[Source]
 ) -> str:
-    blocks = []
+    blocks, path = [], show_name(one.note.path)
     for at, (first, last, text, cut) in enumerate(runs):
         lines = f"{first}-{last}" if last > first else str(first)
         about = f" · {head}" if at == 0 else ""
         part = " · part of the line" if cut and first == last else " · lines cut" if cut else ""
-        blocks.append(f"### {one.note.path}:{lines}{about}{part}\n{fenced(text)}\n")
+        blocks.append(f"### {path}:{lines}{about}{part}\n{fenced(text)}\n")
     if copies:
         more = f" and {len(copies) - 3} more" if len(copies) > 3 else ""
         blocks.append(f"the same text: {', '.join(map(str, copies[:3]))}{more}\n")

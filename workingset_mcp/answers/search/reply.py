@@ -5,10 +5,11 @@ the snapshot it is given.
 from dataclasses import dataclass
 
 from workingset_mcp.answers.answer import Answer, counted
-from workingset_mcp.answers.budget import count_tokens
+from workingset_mcp.answers.budget import clipped, count_tokens, echo_tokens
 from workingset_mcp.answers.search.pack import Passage, pack
 from workingset_mcp.answers.search.query import Query
 from workingset_mcp.answers.search.rank import MOST_ABSENT, Ranking
+from workingset_mcp.escaping import show_line, show_name
 from workingset_mcp.index import Scope, View
 
 ASK_FOR_ALSO = 'search again with also=["…", …]: 3 to 6 other words a note might use'
@@ -30,9 +31,9 @@ def compose_search(
     *, is_whole: bool = True,
 ) -> Answer[Found]:  # fmt: skip
     """The answer to a search within about `room` tokens. `is_whole`: every note of the scope was read."""
-    lines = _notices(query, ranking, limits)
+    lines = _notices(query, ranking, limits, room)
     if not ranking.ranked:
-        text = _nothing(query, lines, snapshot, limits, is_whole=is_whole)
+        text = _nothing(query, lines, snapshot, limits, room, is_whole=is_whole)
         return Answer("search · nothing found", text, Found(absent=ranking.absent), found=False)
     notices = "".join(f"{line}\n" for line in lines)
     passages, _ = pack(ranking.ranked, ranking.weighed, room - 40 - count_tokens(notices[:-1]))
@@ -43,7 +44,9 @@ def compose_search(
     more = ranking.matched_notes - len(copies | notes)
     last = ""
     if more > 0:
-        narrower = "" if limits.branch else f', or branch="{ranking.ranked[0].note.branch}"'
+        name = show_name(ranking.ranked[0].note.branch)
+        fitting = not limits.branch and clipped(name, echo_tokens(room, 6)) == name
+        narrower = f', or branch="{name}"' if fitting else ""
         last = f"{counted(more, 'more note matches', 'more notes match')}: raise budget, add words{narrower}\n"
     subject = f"search · {counted(len(shown), 'passage')} from {counted(len(shown_notes), 'note')}"
     body = f"{notices}{''.join(passage.text for passage in passages)}{last}"
@@ -56,15 +59,18 @@ def compose_search(
     return Answer(subject, body, found, sources=sources, body_tokens=tokens)
 
 
-def _notices(query: Query, ranking: Ranking, limits: Scope) -> list[str]:
-    lines = []
+def _notices(query: Query, ranking: Ranking, limits: Scope, room: int) -> list[str]:
+    lines, most = [], echo_tokens(room, 6)
     if ranking.absent:
-        where = f"in {limits.branch}" if limits.branch else "in any note"
+        where = f"in {clipped(show_name(limits.branch), most)}" if limits.branch else "in any note"
         words = ", ".join(word[:40] for word, _ in ranking.absent[:MOST_ABSENT])
-        nearest = ", ".join(dict.fromkeys(near for _, nears in ranking.absent for near in nears))
+        words = clipped(show_line(words), echo_tokens(room, 4))
+        near = dict.fromkeys(near for _, nears in ranking.absent for near in nears)
+        nearest = clipped(show_line(", ".join(near)), most)
         lines.append(f"not {where}: {words}" + (f" · nearest: {nearest}" if nearest else ""))
     if query.named:
-        lines.append(f"searched too (glossary): {', '.join(query.named[:8])}")
+        named = clipped(show_line(", ".join(query.named[:8])), most)
+        lines.append(f"searched too (glossary): {named}")
     if ranking.weak:
         lines.append(
             "weak: no passage covers much of the question. Treat it as not found unless a passage states"
@@ -74,9 +80,10 @@ def _notices(query: Query, ranking: Ranking, limits: Scope) -> list[str]:
 
 
 def _nothing(
-    query: Query, lines: list[str], snapshot: View, limits: Scope, *, is_whole: bool
+    query: Query, lines: list[str], snapshot: View, limits: Scope, room: int, *, is_whole: bool
 ) -> str:
-    searched = [f"branch {limits.branch}" if limits.branch else "the whole vault"]
+    branch = clipped(show_name(limits.branch or ""), echo_tokens(room, 6))
+    searched = [f"branch {branch}" if limits.branch else "the whole vault"]
     if limits.since or limits.until:
         searched.append(f"dated {limits.since or '…'} to {limits.until or '…'}")
     notes = len(snapshot.notes(limits.branch)) if limits.branch else snapshot.note_count()

@@ -130,4 +130,4 @@ def unread(reading: Reading) -> Iterator[Finding]:
                 yield Finding(note.path, remark.line, remark.text, "mend the note")
     for left in reading.materials.branch.left_out:
         fix = "make it readable" if left.reason.is_unread else "merge or rename it"
-        yield Finding(left.path, 0, left.said, fix)
+        yield Finding(left.name, 0, left.said, fix)

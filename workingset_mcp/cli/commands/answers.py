@@ -16,6 +16,7 @@ from workingset_mcp.cli.commands.shared import (
     vault_options,
     writing,
 )
+from workingset_mcp.cli.terminal import say
 from workingset_mcp.cli.written import BriefKept, mode_of_notes, write_brief
 from workingset_mcp.vault.files import read_regular, write_atomically
 from workingset_mcp.workspace.facade import Workspace
@@ -68,7 +69,7 @@ def brief(
         ]
     for answer in answers:
         for warning in answer.warnings:
-            click.echo(f"warning: {warning}", err=True)
+            say(f"warning: {warning}", err=True)
     text = "\n".join(answer.body for answer in answers)
     briefs = [shapes.brief_data(answer) for answer in answers]
     data = {"briefs": briefs} if every else briefs[0]
@@ -99,7 +100,7 @@ def _written_beside_notes(
             except BriefKept as kept:
                 if len(names) == 1:
                     raise
-                click.echo(f"note: {kept.message}", err=True)
+                say(f"note: {kept.message}", err=True)
             else:
                 written += [path] if path else []
             advance()

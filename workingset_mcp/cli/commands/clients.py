@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from workingset_mcp.cli.commands.shared import opened_workspace, vault_options
+from workingset_mcp.cli.terminal import say
 from workingset_mcp.server import sdk
 from workingset_mcp.settings import settings_home
 from workingset_mcp.vault.folder import Vault
@@ -66,9 +67,9 @@ def install(vault: Path | None, index_dir: str | None, client: str, hooks: bool)
     for title, text in installing.printed_for(
         client, root, hooks=hooks, index_dir=index_dir
     ).blocks:
-        click.echo(f"# {title}", err=True)
-        click.echo(text)
-        click.echo("", err=True)
+        say(f"# {title}", err=True)
+        say(text)
+        say("", err=True)
 
 
 @click.command()

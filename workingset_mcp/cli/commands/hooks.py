@@ -17,6 +17,7 @@ import click
 from workingset_mcp.cli import hook as hooks
 from workingset_mcp.cli.commands import payload as payloads
 from workingset_mcp.cli.commands.shared import vault_options
+from workingset_mcp.cli.terminal import say
 from workingset_mcp.errors import OverrideTooLarge, VaultNotFound
 from workingset_mcp.settings import load_settings, settings_home
 from workingset_mcp.vault.folder import Vault
@@ -48,12 +49,12 @@ class _Hooks(click.Group):
         except click.exceptions.Exit:
             raise  # `--help`
         except Exception as error:  # noqa: BLE001  # a hook must not stop the session it serves
-            click.echo(f"workingset hook: {' '.join(str(error).split())}", err=True)
+            say(f"workingset hook: {' '.join(str(error).split())}", err=True)
 
 
 def _fail(message: str) -> NoReturn:
     """End with one line on stderr and exit code 1."""
-    click.echo(f"Error: {' '.join(message.split())}", err=True)
+    say(f"Error: {' '.join(message.split())}", err=True)
     raise click.exceptions.Exit(1)
 
 
@@ -126,7 +127,7 @@ def _run_hook(
     name = payloads.branch_for(opened, branch, payload)
     workspace = payloads.opened_for_hook(root, settings, name, whole=whole)
     try:
-        click.echo(text_for(workspace, name), nl=False)
+        say(text_for(workspace, name), nl=False)
     finally:
         workspace.close()
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from workingset_mcp.cli.terminal import say
 from workingset_mcp.errors import SettingsError, VaultError
 from workingset_mcp.settings import load_settings, settings_home
 
@@ -65,7 +66,7 @@ def opened_workspace(
         elif build:
             workspace.settle()  # who built it may have been ended before
         for notice in filter(None, (*settings.remarks, workspace.index.notice)):
-            click.echo(f"note: {notice}", err=True)
+            say(f"note: {notice}", err=True)
         yield workspace
     finally:
         workspace.close()
@@ -107,9 +108,9 @@ def print_answer(
             "command": command,
             "data": {"text": text, **data},
         }
-        click.echo(json.dumps(envelope, ensure_ascii=False))
+        say(json.dumps(envelope, ensure_ascii=False))
     else:
-        click.echo(text, nl=not text.endswith("\n"))
+        say(text, nl=not text.endswith("\n"))
     if not found:
         click.get_current_context().exit(1)
 

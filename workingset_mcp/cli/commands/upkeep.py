@@ -15,6 +15,7 @@ from workingset_mcp.cli.commands.shared import (
     vault_options,
     writing,
 )
+from workingset_mcp.cli.terminal import say
 from workingset_mcp.settings import load_settings, settings_home
 from workingset_mcp.vault.files import write_atomically
 
@@ -130,13 +131,13 @@ def check(
         )
     for finding in findings if shape != "json" else ():
         if shape == "github":
-            click.echo(_annotation(finding))
+            say(_annotation(finding))
         else:
             place = f"{finding.path}:{finding.line}" if finding.line else finding.path
-            click.echo(f"{place}: {finding.rule} {finding.severity}: {finding.message}")
-            click.echo(f"    why: {why[finding.rule]}; fix: {finding.fix}")
+            say(f"{place}: {finding.rule} {finding.severity}: {finding.message}")
+            say(f"    why: {why[finding.rule]}; fix: {finding.fix}")
     errors = sum(finding.severity == "error" for finding in findings)
-    click.echo(f"{errors} errors, {len(findings) - errors} warnings", err=True)
+    say(f"{errors} errors, {len(findings) - errors} warnings", err=True)
     if errors or (strict and findings):
         click.get_current_context().exit(1)
 
@@ -171,23 +172,21 @@ def compact(file: Path, keep: int, apply_: bool) -> None:
     if apply_:
         with writing(file):
             for left in compacting.remove_leftovers(file):
-                click.echo(
-                    f"note: {left} holds text that {file.name} does not: compare them", err=True
-                )
+                say(f"note: {left} holds text that {file.name} does not: compare them", err=True)
     planned = compacting.plan_compaction(raw, before, archive.name, settings, keep)
     if not planned.moved:
         least = f"{compacting.LEAST_TOKENS:,}"
-        click.echo(f"nothing to move: {planned.tokens_before:,} tokens, over {least} counts")
+        say(f"nothing to move: {planned.tokens_before:,} tokens, over {least} counts")
         return
     if apply_:
         with writing(file):
             compacting.apply_compaction(file, raw, before, planned)
     verb = "moved" if apply_ else "would move"
-    click.echo(f"{verb} {len(planned.moved)} status blocks to {archive.name}:")
-    click.echo("".join(f"  {heading}\n" for heading in planned.moved), nl=False)
-    click.echo(f"{planned.tokens_before:,} -> {planned.tokens_after:,} tokens")
+    say(f"{verb} {len(planned.moved)} status blocks to {archive.name}:")
+    say("".join(f"  {heading}\n" for heading in planned.moved), nl=False)
+    say(f"{planned.tokens_before:,} -> {planned.tokens_after:,} tokens")
     if not apply_:
-        click.echo("hint: --apply does it", err=True)
+        say("hint: --apply does it", err=True)
 
 
 COMMANDS = (index, status, measure, check, compact)

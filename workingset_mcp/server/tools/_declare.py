@@ -20,7 +20,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import ToolAnnotations
 
-from workingset_mcp.answers.answer import Answer, Limits, printed
+from workingset_mcp.answers.answer import Answer, Limits, fit_refusal, printed
 from workingset_mcp.caller import asking
 from workingset_mcp.errors import TookTooLong, WorkingsetError
 from workingset_mcp.server import sdk
@@ -82,11 +82,8 @@ def bound(declared: Declared, workspace_of: Callable[[Context[Any]], Workspace])
         workspace = workspace_of(ctx)
 
         def answer() -> str:
-            try:
-                with time_limited():
-                    return printed(declared.run(workspace, limits_of(ctx, workspace), **arguments))
-            except WorkingsetError as error:
-                raise ToolError(str(error)) from error
+            with time_limited():
+                return answer_of(declared, workspace, limits_of(ctx, workspace), arguments)
 
         return await _told_of_progress(answer, ctx, workspace.freshness)
 
@@ -102,6 +99,18 @@ def bound(declared: Declared, workspace_of: Callable[[Context[Any]], Workspace])
     tool.parameters = _without_titles(tool.parameters)
     sdk.take_texts_as_given(tool)
     return tool
+
+
+def answer_of(
+    declared: Declared, workspace: Workspace, limits: Limits, arguments: dict[str, Any]
+) -> str:
+    """The answer to a call as text. Raises ToolError with a refusal that keeps the budget too."""
+    try:
+        return printed(declared.run(workspace, limits, **arguments))
+    except WorkingsetError as error:
+        margin = workspace.settings.token_margin
+        text = fit_refusal(error, arguments.get("budget"), limits, margin)
+        raise ToolError(text) from error
 
 
 def limits_of(ctx: Context[Any], workspace: Workspace) -> Limits:
