@@ -509,7 +509,7 @@ def test_damage_is_said_once(open_vault: OpenVault) -> None:
     workspace.close()
     file.write_bytes(b"rubbish" * 1_000)
     again = open_vault(workspace.vault.root)
-    assert "built anew" in again.index.notice
+    assert "being rebuilt" in again.index.notice
     again.close()
     assert open_vault(workspace.vault.root).index.notice == ""
 
@@ -898,9 +898,9 @@ def test_one_too_large_for_memory_is_said_to_fail(
     (workspace.vault.root / "new.md").write_text("walrus\n", encoding="utf-8")
     if followed:
         assert not workspace.freshness.refresh()
-        assert "index failing: The index cannot be kept" in str(workspace.freshness.state)
+        assert "index failing: The index cannot be written" in str(workspace.freshness.state)
     else:
-        with pytest.raises(IndexUnavailable, match=r"^The index cannot be kept: .+\. Free some"):
+        with pytest.raises(IndexUnavailable, match=r"^The index cannot be written: .+\. Free some"):
             workspace.freshness.refresh()
     assert "word3x7" in printed(workspace.search("word3x7", branch="cust/acme")).partition("\n")[2]
     engine_of(workspace)._writer.execute("PRAGMA query_only = OFF")

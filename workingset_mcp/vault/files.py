@@ -17,9 +17,7 @@ _CLOCK_STEP_NS = 50_000_000  # file systems round timestamps by 10 ms or more
 UNFINISHED = ".workingset-part"  # suffix of a file that is being written
 UNFINISHED_SECONDS = 60  # a writer is done by then, or was killed
 MOST_FILE_BYTES = 64_000_000
-_FURTHER_BYTES = (
-    65_536  # size of a read past the known size: finds the end, or what was appended
-)
+_FURTHER_BYTES = 65_536  # size of a read past the known size: finds the end, or what was appended
 COARSE_CLOCK_STEP_NS = 2_000_000_000  # FAT and some network disks
 _made = tuple.__new__  # a walk of 10,000 notes takes 6 % longer with the class's own call
 

@@ -80,9 +80,9 @@ def files_at(root: Path, day: str) -> Commit:
     if not _is_owned(root):
         return Commit(reason="the git repository does not belong to this folder")
     until = f"--before={day}T23:59:59"
-    found = _printed(root, "rev-list", "-1", "--first-parent", "--format=%cs", until, "HEAD").split()
+    found = _stdout(root, "rev-list", "-1", "--first-parent", "--format=%cs", until, "HEAD").split()
     if len(found) != 3:  # commit, its name, its day
-        shallow = _printed(root, "rev-parse", "--is-shallow-repository") == "true"
+        shallow = _stdout(root, "rev-parse", "--is-shallow-repository") == "true"
         return Commit(
             reason="the clone is too shallow for that day" if shallow else "no commit is that old"
         )
@@ -233,7 +233,7 @@ def _lines(blobs: Sequence[str]) -> bytes:
 
 def _missing(root: Path, commit: str) -> set[str]:
     """Return the objects of a commit that a partial clone has not fetched."""
-    listed = _printed(root, "rev-list", "--objects", "--no-walk", "--missing=print", commit)
+    listed = _stdout(root, "rev-list", "--objects", "--no-walk", "--missing=print", commit)
     return {line[1:] for line in listed.split("\n") if line.startswith("?")}
 
 
@@ -265,7 +265,7 @@ def _blobs(listing: bytes, prefix: str) -> Iterator[Committed]:
             yield Committed(path[len(prefix) :], fields[2].decode("ascii"))
 
 
-def _printed(root: Path, *arguments: str) -> str:
+def _stdout(root: Path, *arguments: str) -> str:
     """Return what a git command printed; empty if it fails."""
     return (_run(root, *arguments) or b"").decode("ascii", "replace").strip()
 

@@ -256,4 +256,6 @@ def _is_written_by_none(handle: int) -> bool:
 def saved_meanwhile(file: Path, kept: str = "") -> VaultError:
     """Make the error for a file that another program saved or moved at the same moment."""
     where = f" What was saved in between is in {kept}." if kept else ""
-    return VaultError(f"{file.name} changed meanwhile.", f"It was left as it is: run the command again.{where}")
+    return VaultError(
+        f"{file.name} changed meanwhile.", f"It was left as it is: run the command again.{where}"
+    )
