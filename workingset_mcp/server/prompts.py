@@ -1,4 +1,4 @@
-"""Prompts a person picks in a client: load a branch, ask, hand over before a compaction."""
+"""The prompts that a person picks in a client: load a branch, ask, hand over before a compaction."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,7 +22,7 @@ Branch = Annotated[str, Field(description='a branch, e.g. "cust/acme"')]
 
 @contextmanager
 def _plain_refusal() -> Iterator[None]:
-    """Our errors as a refusal that a client shows."""
+    """Turn our errors into MCP errors that a client shows."""
     try:
         yield
     except WorkingsetError as error:
@@ -54,8 +54,8 @@ def add_prompts(server: MCPServer[Workspace], workspace: Workspace) -> None:
             text = _brief_of(workspace, branch)
             if question.strip():
                 text += f"\n{printed(workspace.search(question, branch=branch))}"
-        asked = f"\nQuestion: {question}\n" if question.strip() else ""
-        return f"{text}\n{RULE}\n{asked}"
+        question_line = f"\nQuestion: {question}\n" if question.strip() else ""
+        return f"{text}\n{RULE}\n{question_line}"
 
     @server.prompt(title="Hand over before a compaction")
     def hand_over(branch: Branch) -> str:

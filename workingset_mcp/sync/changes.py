@@ -1,6 +1,6 @@
-"""How a disk differs from what is known of it, by fingerprints; and when a fingerprint leaves doubt.
+"""Compare the fingerprints of disk and index, and decide when a fingerprint leaves doubt.
 
-Pure: no file is read here, and nothing is written (`freshness`).
+Pure: no file is read or written here (see `applying`).
 """
 
 import threading
@@ -14,7 +14,7 @@ from workingset_mcp.vault.files import COARSE_CLOCK_STEP_NS, Fingerprint
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """How the disk differs from the index. `doubtful` files must be read to know."""
+    """How the disk differs from the index. `doubtful` files must be read to find out."""
 
     added: tuple[str, ...] = ()
     modified: tuple[str, ...] = ()
@@ -23,7 +23,7 @@ class Changes:
 
     @property
     def sure(self) -> tuple[str, ...]:
-        """Files that are there and not as the index has them."""
+        """The files that exist and certainly differ from the index."""
         return self.added + self.modified
 
     def __bool__(self) -> bool:
@@ -37,8 +37,8 @@ def plan_changes(
 ) -> Changes:
     """Compare what is on disk with what the index knows.
 
-    A file whose stamp lies within the clock's step of the moment it was read may have been written
-    again unseen: it is doubtful until `doubts` says that this very fingerprint is settled.
+    If a file was read within a clock step of its timestamp, a later write may not have changed the
+    timestamp. Such a file is doubtful until `doubts` has settled this fingerprint.
     """
     added, modified, doubtful = [], [], []
     for path, fingerprint, seen in _not_surely_equal(disk, known):
@@ -59,7 +59,7 @@ def plan_changes(
 def _not_surely_equal(
     disk: Mapping[str, Fingerprint], known: Mapping[str, Known]
 ) -> list[tuple[str, Fingerprint, Known | None]]:
-    """The few files that are not as known, or were not read long after they were written."""
+    """Return the few files that differ, or that were read soon after they were written."""
     return [
         (path, now, seen)
         for path, now in disk.items()
@@ -71,9 +71,9 @@ def _not_surely_equal(
 
 
 class Doubts:
-    """Which files were read so long after their stamp that a later write would show.
+    """Remembers which files were read long enough after their timestamp that a later write would show.
 
-    Any thread may ask; the lock is held for moments.
+    It may be used from any thread; the lock is held briefly.
     """
 
     def __init__(self) -> None:
@@ -82,15 +82,15 @@ class Doubts:
         self._first_read: dict[str, tuple[Fingerprint, int]] = {}
 
     def settled(self, path: str, fingerprint: Fingerprint) -> bool:
-        """Whether a file with this fingerprint needs no further reading."""
+        """Return whether a file with this fingerprint needs no further reading."""
         with self._lock:
             return self._settled.get(path) == fingerprint
 
     def note_reading(self, path: str, read: Known) -> None:
-        """Take in that a doubtful file was read: settled if its stamp was older than a clock step by then.
+        """Record a reading of a doubtful file; it settles if the timestamp was over a clock step old.
 
-        A stamp ahead of this clock (another machine's, or set by hand) settles when two readings are
-        more than twice the coarsest clock step apart.
+        A timestamp in the future (from another machine, or set by hand) settles when two readings are
+        more than two of the coarsest clock steps apart.
         """
         fingerprint, now = read.fingerprint, time.monotonic_ns()
         with self._lock:
@@ -103,7 +103,7 @@ class Doubts:
                 del self._first_read[path]
 
     def clear(self) -> None:
-        """Doubt everything again."""
+        """Forget what is settled: every file can be doubtful again."""
         with self._lock:
             self._settled.clear()
             self._first_read.clear()

@@ -1,4 +1,4 @@
-"""The one door: every answer about an opened vault, each checked before it is given.
+"""The single entry point: every answer about an open vault, each checked before it is returned.
 
 Composition only. Not here: how an answer is checked (`checked`), the vault and its index (`indexed`).
 """
@@ -41,11 +41,11 @@ from workingset_mcp.workspace.indexed import IndexedVault
 if TYPE_CHECKING:
     from workingset_mcp.answers.full.pages import Page
 
-_LEAST_PATH_SCORE = 60  # of a path that is near enough to be named
+_LEAST_PATH_SCORE = 60  # lowest similarity of a path that is suggested
 
 
 class Workspace(IndexedVault):
-    """Every answer that an opened vault gives.
+    """Every answer that an open vault gives.
 
     Raises VaultNotFound, SettingsError, IndexUnavailable.
     """
@@ -55,11 +55,11 @@ class Workspace(IndexedVault):
     ) -> None:
         super().__init__(vault, settings, in_memory=in_memory)
         self._briefs = BriefCache()
-        self._branch_lines: tuple[object, list[BranchLine]] = (None, [])  # and their version
+        self._branch_lines: tuple[object, list[BranchLine]] = (None, [])  # version, lines
 
     @healing
     def status(self) -> dict[str, Any]:
-        """What is indexed, left out and remarked; whether that is what stands on the disk."""
+        """Report what is indexed, left out and remarked, and whether the index matches the disk."""
         walked = self.vault.walk()
         with self.index.snapshot() as snapshot:
             state = str(self.freshness.state)
@@ -90,14 +90,14 @@ class Workspace(IndexedVault):
         self, branch: str | None = None, budget: int | None = None, limits: Limits | None = None,
         *, day: date | None = None,
     ) -> Answer[Brief | Overview]:  # fmt: skip
-        """The brief of a branch, or the overview of the vault.
+        """Make the brief of a branch, or the overview of the vault.
 
-        `day`: the day it is for, in place of today. Raises ArgumentError, BranchNotFound.
+        `day`: the day it is for, instead of today. Raises ArgumentError, BranchNotFound.
         """
         allowance = self._allowance(budget, self.settings.brief_budget, LEAST_BRIEF_BUDGET, limits)
         name = self.branch_named(branch) if branch and branch.strip() else None
-        self.freshness.refresh_paths((OVERRIDE_NAME,))  # the root's holds for every branch
-        read: dict[tuple[int, int], Materials] = {}  # only fitting runs again
+        self.freshness.refresh_paths((OVERRIDE_NAME,))  # the root's applies to every branch
+        read: dict[tuple[int, int], Materials] = {}  # fitting repeats, reading does not
 
         def compose(snapshot: View, room: int) -> Answer[Brief | Overview]:
             if name is None:
@@ -105,7 +105,7 @@ class Workspace(IndexedVault):
             on, left_out = day or today(), tuple(self.freshness.left_out.get(name, ()))
             contents = contents_of(snapshot, name)
             version = snapshot.version()
-            # The epoch is part of the key: nothing made from a damaged file is given again.
+            # The epoch is part of the key, so nothing made from a damaged file is reused.
             made_from = (version[0], name, contents, on, left_out, room)
             made = self._briefs.get(made_from) if contents else None
             if made is None:
@@ -131,7 +131,7 @@ class Workspace(IndexedVault):
         return Answer("overview", made.text, made, body_tokens=made.tokens)
 
     def note_text(self, path: str) -> str:
-        """The whole text of a note, decoded. Raises VaultError."""
+        """Return the whole decoded text of a note. Raises VaultError."""
         found, _ = self._path_named(path)
         try:
             raw, _ = self.vault.read(found)
@@ -141,7 +141,7 @@ class Workspace(IndexedVault):
 
     @healing
     def brief_numbers(self, branch: str, budget: int | None = None) -> tuple[int, int, int]:
-        """Notes and source tokens of a branch, and tokens of its brief."""
+        """Return the notes and source tokens of a branch, and the tokens of its brief."""
         text = self.brief(branch, budget).body
         with self.index.snapshot() as snapshot:
             notes = [
@@ -156,9 +156,9 @@ class Workspace(IndexedVault):
         branch: str | None = None, since: str | None = None, until: str | None = None,
         boost: str | None = None, top: int | None = None, limits: Limits | None = None,
     ) -> Answer[Found]:  # fmt: skip
-        """Best passages for a question. Raises ArgumentError, BranchNotFound.
+        """Find the best passages for a question. Raises ArgumentError, BranchNotFound.
 
-        `boost`: a branch whose sections weigh 1.5 times as much. `top`: most sections to take from.
+        `boost`: a branch whose sections weigh 1.5 times as much. `top`: the most sections to use.
         """
         if not query.strip():
             raise ArgumentError("The query is empty.", "Give a question or a few words.")
@@ -168,7 +168,7 @@ class Workspace(IndexedVault):
         parsed = search.parse_query(query, also=also, glossary=self.settings.glossary)
         boosted = self.branch_named(boost) if boost else None
 
-        ranked: dict[tuple[int, int], search.Ranking] = {}  # only packing runs again to fit
+        ranked: dict[tuple[int, int], search.Ranking] = {}  # packing repeats, ranking does not
 
         def compose(snapshot: View, room: int) -> Answer[Found]:
             version = snapshot.version()
@@ -184,7 +184,7 @@ class Workspace(IndexedVault):
         self, path: str, *, lines: str | None = None, heading: str | None = None,
         budget: int | None = None, limits: Limits | None = None,
     ) -> Answer[source.NotePart]:  # fmt: skip
-        """The exact text of a note, or of some of its lines. Raises VaultError, ArgumentError."""
+        """Show the exact text of a note, or of some of its lines. Raises VaultError, ArgumentError."""
         allowance = self._allowance(budget, self.settings.open_budget, LEAST_BUDGET, limits)
         found, behind = self._path_named(path)
         lines = lines or behind
@@ -194,7 +194,7 @@ class Workspace(IndexedVault):
             raise self._gone(found) from None
         except OSError as error:
             raise NoteNotFound(
-                f"{found} cannot be read: {error.strerror or 'no plain file'}.",
+                f"{found} cannot be read: {error.strerror or 'not a regular file'}.",
                 "Check its permissions.",
             ) from None
         text, remarks = decode(raw)
@@ -207,7 +207,7 @@ class Workspace(IndexedVault):
         def compose(room: int) -> Answer[source.NotePart]:
             shown = source.show(found, ended, span, room - 40)
             body, calls = shown.body, [shown.next_call] if shown.next_call else []
-            if calls:  # not escaped: a path is printed as it is, everywhere
+            if calls:  # not escaped: every path is printed as it is
                 body = f'next: open_source_file(path="{found}", lines="{shown.next_lines}")\n{body}'
             subject = f"open · {found} lines {shown.lines}"
             return Answer(subject, body, shown, warnings, (shown.source,), next_calls=tuple(calls))
@@ -227,9 +227,9 @@ class Workspace(IndexedVault):
         cursor: str | None = None,
         limits: Limits | None = None,
     ) -> "Answer[Page]":
-        """Verbatim notes in date order, in pages. Raises BranchNotFound, ArgumentError."""
+        """Return one page of verbatim notes in date order. Raises BranchNotFound, ArgumentError."""
         from workingset_mcp.answers.full.pages import UNDATED, compose_page
-        from workingset_mcp.answers.full.record import FullRequest, record_of  # 10 ms of a start
+        from workingset_mcp.answers.full.record import FullRequest, record_of  # import takes 10 ms
 
         allowance = self._allowance(budget, self.settings.full_budget, LEAST_BUDGET, limits)
         at = day_argument("as_of", as_of)
@@ -265,10 +265,10 @@ class Workspace(IndexedVault):
         budget: int | None = None,
         limits: Limits | None = None,
     ) -> Answer[listing.Listing]:
-        """Exact counts and lists over all notes. Raises BranchNotFound, ArgumentError."""
+        """Count and list items over all notes. Raises BranchNotFound, ArgumentError."""
         allowance = self._allowance(budget, self.settings.items_budget, LEAST_BUDGET, limits)
         name = self.branch_named(branch) if branch and branch.strip() else None
-        asked = listing.checked(
+        request = listing.checked(
             listing.ListRequest(
                 kind,
                 Scope.of(name, day_argument("since", since), day_argument("until", until)),
@@ -280,13 +280,13 @@ class Workspace(IndexedVault):
         )
 
         def compose(snapshot: View, room: int) -> Answer[listing.Listing]:
-            left_out = self.left_out(name) if asked.kind == "remark" else ()
-            return listing.compose_list(snapshot, asked, left_out, self.vault.branch_of, room)
+            left_out = self.left_out(name) if request.kind == "remark" else ()
+            return listing.compose_list(snapshot, request, left_out, self.vault.branch_of, room)
 
         return checked_answer(self, name, compose, allowance)
 
     def limits(self) -> Limits:
-        """Limits from the settings, for a caller that has none of its own."""
+        """Return the limits from the settings, for a caller without its own."""
         return Limits(max_bytes=self.settings.max_answer_bytes)
 
     def _allowance(
@@ -307,7 +307,7 @@ class Workspace(IndexedVault):
 
 
 def day_argument(name: str, value: str | None) -> str:
-    """ISO date (or month, or year) that a caller wrote in any form. Raises ArgumentError."""
+    """Parse a date, month or year that a caller wrote in any form to ISO. Raises ArgumentError."""
     if value is None or not value.strip():
         return ""
     text = value.strip()
