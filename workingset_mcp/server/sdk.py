@@ -204,8 +204,8 @@ def _unknown(name: str, names: list[str]) -> str:
     from rapidfuzz import process  # takes 12 ms, and only a mistake needs it
 
     near = process.extractOne(name, names, score_cutoff=60)
-    meant = f"Did you mean {near[0]!r}?" if near else f"It takes {', '.join(names)}."
-    return f"Unknown argument {name[:60]!r}. {meant}"
+    hint = f"Did you mean {near[0]!r}?" if near else f"It takes {', '.join(names)}."
+    return f"Unknown argument {name[:60]!r}. {hint}"
 
 
 def _sentence(error: "ValidationError") -> str:

@@ -1,6 +1,6 @@
 """Read files that differ and write them into the index, in batches.
 
-Not here: which files differ (`changes`); when to look, who is told, and the order of the locks
+Not here: which files differ (`changes`); when to look, whom to notify, and the order of locks
 (`freshness`).
 """
 

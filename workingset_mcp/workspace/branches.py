@@ -32,27 +32,27 @@ def name_branch(
     if is_branch(wanted):
         return wanted
     names: Sequence[str] = ()
-    meant: list[str] = []
+    matches: list[str] = []
     for names_of in lists:
         names = names_of()
-        meant = _meant(wanted, names)
-        if len(meant) == 1 and is_branch(meant[0]):
-            return meant[0]
-    if may_be_gone and not meant and could_be_folder(wanted):
+        matches = _matches(wanted, names)
+        if len(matches) == 1 and is_branch(matches[0]):
+            return matches[0]
+    if may_be_gone and not matches and could_be_folder(wanted):
         return wanted
-    raise _no_branch(given, wanted, meant, names)
+    raise _no_branch(given, wanted, matches, names)
 
 
-def _meant(wanted: str, names: Sequence[str]) -> list[str]:
+def _matches(wanted: str, names: Sequence[str]) -> list[str]:
     """Return the branches with this name in another case, else those whose last part it is."""
     folded = wanted.casefold()
     same = [name for name in names if name.casefold() == folded]
     return same or [name for name in names if name.rpartition("/")[2].casefold() == folded]
 
 
-def _no_branch(given: str, wanted: str, meant: list[str], names: Sequence[str]) -> BranchNotFound:
-    several = len(meant) > 1
-    near = meant if several else near_names(wanted, names, _LEAST_SCORE)
+def _no_branch(given: str, wanted: str, matches: list[str], names: Sequence[str]) -> BranchNotFound:
+    several = len(matches) > 1
+    near = matches if several else near_names(wanted, names, _LEAST_SCORE)
     about = "means several branches" if several else "is no branch of this vault"
     hint = f"Near: {', '.join(near)}." if near else "get_brief() lists the branches."
     return BranchNotFound(f"{given[:80]!r} {about}.", hint)

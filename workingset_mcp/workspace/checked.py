@@ -36,9 +36,9 @@ class Allowance:
     limits: Limits
 
     @classmethod
-    def of(cls, asked: int | None, usual: int, least: int, limits: Limits) -> "Allowance":
+    def of(cls, requested: int | None, usual: int, least: int, limits: Limits) -> "Allowance":
         """Make the allowance of a call. Raises ArgumentError for a budget below `least`."""
-        return cls(*checked_budget(asked, usual, least, limits.most_tokens), limits)
+        return cls(*checked_budget(requested, usual, least, limits.most_tokens), limits)
 
     @property
     def max_bytes(self) -> int | None:
