@@ -202,7 +202,7 @@ def build_until_killed(root: Path, folder: Path, steps: int) -> None:
 def test_an_unmerged_index_of_a_killed_build_is_correct_and_merged_by_the_next_start(
     make_vault: MakeVault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steps: int
 ) -> None:
-    monkeypatch.setattr("workingset_mcp.workspace.opened._LOOK_SECONDS", 0.0)
+    monkeypatch.setattr("workingset_mcp.workspace.indexed._LOOK_SECONDS", 0.0)
     root, folder = make_vault(VAULT), tmp_path / "index"
     build_until_killed(root, folder, steps)
     with closing(Workspace(root, Settings(index_dir=str(folder)))) as workspace:
@@ -247,7 +247,7 @@ def test_a_merge_that_another_process_did_not_finish_is_finished_here(
     make_vault: MakeVault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("workingset_mcp.sync.applying.BATCH_NOTES", 1)
-    monkeypatch.setattr("workingset_mcp.workspace.opened._LOOK_SECONDS", 0.01)
+    monkeypatch.setattr("workingset_mcp.workspace.indexed._LOOK_SECONDS", 0.01)
     settings = Settings(index_dir=str(tmp_path))
     with (
         closing(Workspace(make_vault(VAULT), settings)) as workspace,
@@ -279,7 +279,7 @@ def test_an_index_that_cannot_be_merged_is_rebuilt(
 ) -> None:
     settings, vault = Settings(index_dir=str(tmp_path)), make_vault(VAULT)
     monkeypatch.setattr("workingset_mcp.sync.applying.BATCH_NOTES", 4)
-    monkeypatch.setattr("workingset_mcp.workspace.opened._LOOK_SECONDS", 0.01)
+    monkeypatch.setattr("workingset_mcp.workspace.indexed._LOOK_SECONDS", 0.01)
     with closing(Workspace(vault, settings)) as workspace:
         workspace.freshness.refresh()
         file = engine_of(workspace).file

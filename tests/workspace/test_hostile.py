@@ -34,7 +34,7 @@ from workingset_mcp.workspace.facade import Workspace
 posix_only = pytest.mark.skipif(os.name != "posix", reason="POSIX links, pipes and names")
 pytestmark = pytest.mark.timeout(120)  # many examples in one test, on a machine that may be busy
 
-MOST_CALL_SECONDS = 2.0  # of CPU time, on a busy machine
+MOST_CALL_SECONDS = 6.0  # CPU; the slowest takes 2 s on a busy machine, and a hang takes minutes
 MOST_BUILD_SECONDS = 5.0
 HIDDEN_WORD = "hexenschuss"
 VAULT = (
@@ -48,7 +48,7 @@ VAULT = (
 
 
 def ask(tool: Callable[..., Answer[object]], *arguments: Any, **named: Any) -> str | None:
-    """Return a tool's answer, None if it refuses; check the time, the budget and that the text is valid."""
+    """What a tool says, None where it refuses: in time, within its budget, and valid text."""
     started = time.thread_time()
     try:
         text: str | None = printed(tool(*arguments, **named))

@@ -19,7 +19,6 @@ UNFINISHED_SECONDS = 60  # a writer is done by then, or was killed
 MOST_FILE_BYTES = 64_000_000
 _FURTHER_BYTES = 65_536  # size of a read past the known size: finds the end, or what was appended
 COARSE_CLOCK_STEP_NS = 2_000_000_000  # FAT and some network disks
-_made = tuple.__new__  # a walk of 10,000 notes takes 6 % longer with the class's own call
 
 
 class Fingerprint(NamedTuple):
@@ -39,8 +38,7 @@ class Fingerprint(NamedTuple):
 def fingerprint_of(found: os.stat_result) -> Fingerprint:
     """Make a fingerprint from a stat result; the inode is cut to the 63 bits that SQLite can store."""
     inode = found.st_ino & 0x7FFF_FFFF_FFFF_FFFF
-    fields = (found.st_size, found.st_mtime_ns, found.st_ctime_ns, inode)
-    return _made(Fingerprint, fields)
+    return Fingerprint(found.st_size, found.st_mtime_ns, found.st_ctime_ns, inode)
 
 
 def scan(folder: str) -> tuple[list["os.DirEntry[str]"], int | None]:
