@@ -798,7 +798,7 @@ def test_threads_that_find_damage_at_once_replace_the_index_once(open_vault: Ope
 def test_a_lost_block_of_the_file_fails_no_call_and_is_found_by_the_next_start(
     open_vault: OpenVault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A disk loses blocks of 4 KB, half a page: SQLite reads rows without values there."""
+    """A disk loses blocks of 4 KB, half a page, and SQLite reads rows without values there."""
     monkeypatch.setattr("workingset_mcp.workspace.indexed._LOOK_SECONDS", 0.0)
     workspace = open_vault(VAULT)
     expected, file = answers(workspace), engine_of(workspace).file

@@ -53,7 +53,7 @@ def test_a_server_starts_beside_a_hostile_ignore_file(open_vault: OpenVault) -> 
     assert time.process_time() - started < 10
 
 
-def test_an_ignore_file_has_a_limit_that_is_named(open_vault: OpenVault) -> None:
+def test_an_ignore_file_over_its_limit_is_reported(open_vault: OpenVault) -> None:
     patterns = "".join(f"p{at}*x\n" for at in range(100_000))  # under 1 MB, the limit of its bytes
     before = _compiled.cache_info().misses
     workspace = open_vault(f"=== n/a.md\nwalrus\n\n=== .gitignore\n{patterns}")
