@@ -66,7 +66,7 @@ class Settings:
     heavy_limit: int = 100_000
     max_answer_bytes: int | None = None
     index_dir: str | None = None
-    remarks: tuple[str, ...] = ()  # ignored lines of the vault's file; no setting
+    remarks: tuple[str, ...] = ()  # on ignored settings of the vault's file
 
     def shape_digest(self) -> str:
         """Return a digest of the settings that decide what an index contains; it names the index's folder."""
