@@ -499,10 +499,10 @@ def test_a_passage_that_search_cuts_can_be_read_on(open_vault: OpenVault) -> Non
 @pytest.mark.parametrize(
     ("path", "reason"),
     [
-        ("", "not a path of a note"),
-        ("   ", "not a path of a note"),
-        ("a\0b.md", "not a path of a note"),
-        ("x" * 5_000 + ".md", "not a path of a note"),
+        ("", "not the path of a note"),
+        ("   ", "not the path of a note"),
+        ("a\0b.md", "not the path of a note"),
+        ("x" * 5_000 + ".md", "not the path of a note"),
         ("\ud800.md", "not valid text"),
         ("../outside.md", "leads outside the vault"),
         ("cust/../../outside.md", "leads outside the vault"),

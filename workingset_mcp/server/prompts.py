@@ -1,4 +1,4 @@
-"""Prompts a person picks in a client: load a branch, ask, hand over before a compaction."""
+"""The prompts that a person picks in a client: load a branch, ask, hand over before a compaction."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,7 +29,7 @@ Branch = Annotated[str, Field(description='a branch, e.g. "cust/acme"')]
 
 @contextmanager
 def _plain_refusal(limits: Limits) -> Iterator[None]:
-    """Our errors as a refusal that a client shows."""
+    """Turn our errors into MCP errors that a client shows."""
     try:
         with time_limited():
             yield

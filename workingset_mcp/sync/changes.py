@@ -1,6 +1,6 @@
-"""How a disk differs from what is known of it, by fingerprints; and when a fingerprint leaves doubt.
+"""Compare the fingerprints of disk and index, and decide when a fingerprint leaves doubt.
 
-Pure: no file is read here, and nothing is written (`freshness`).
+Pure: no file is read or written here (see `applying`).
 """
 
 import threading
@@ -15,7 +15,7 @@ from workingset_mcp.vault.ignoring import folders_above
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """How the disk differs from the index. `doubtful` files must be read to know."""
+    """How the disk differs from the index. `doubtful` files must be read to find out."""
 
     added: tuple[str, ...] = ()
     modified: tuple[str, ...] = ()
@@ -24,7 +24,7 @@ class Changes:
 
     @property
     def sure(self) -> tuple[str, ...]:
-        """Files that are there and not as the index has them."""
+        """The files that exist and certainly differ from the index."""
         return self.added + self.modified
 
     def __bool__(self) -> bool:
@@ -73,7 +73,7 @@ def _lies_in(path: str, places: Collection[str]) -> bool:
 def _not_surely_equal(
     disk: Mapping[str, Fingerprint], known: Mapping[str, Known]
 ) -> list[tuple[str, Fingerprint, Known | None]]:
-    """The few files that are not as known, or were not read long after they were written."""
+    """Return the few files that differ, or that were read soon after they were written."""
     return [
         (path, now, seen)
         for path, now in disk.items()
@@ -86,9 +86,9 @@ def _not_surely_equal(
 
 
 class Doubts:
-    """Which files were read so long after their stamp that a later write would show.
+    """Remembers which files were read long enough after their timestamp that a later write would show.
 
-    Any thread may ask; the lock is held for moments.
+    It may be used from any thread; the lock is held briefly.
     """
 
     def __init__(self) -> None:
@@ -118,15 +118,15 @@ class Doubts:
             return dict(self._unread)
 
     def settled(self, path: str, fingerprint: Fingerprint) -> bool:
-        """Whether a file with this fingerprint needs no further reading."""
+        """Return whether a file with this fingerprint needs no further reading."""
         with self._lock:
             return self._settled.get(path) == fingerprint
 
     def note_reading(self, path: str, read: Known) -> None:
-        """Take in that a doubtful file was read: settled if its stamp was older than a clock step by then.
+        """Record a reading of a doubtful file; it settles if the timestamp was over a clock step old.
 
-        A stamp ahead of this clock (another machine's, or set by hand) settles when two readings are
-        more than twice the coarsest clock step apart.
+        A timestamp in the future (from another machine, or set by hand) settles when two readings are
+        more than two of the coarsest clock steps apart.
         """
         fingerprint, now = read.fingerprint, time.monotonic_ns()
         with self._lock:
@@ -139,7 +139,7 @@ class Doubts:
                 del self._first_read[path]
 
     def clear(self) -> None:
-        """Doubt everything again."""
+        """Forget what is settled: every file can be doubtful again."""
         with self._lock:
             self._settled.clear()
             self._first_read.clear()

@@ -1,8 +1,8 @@
-"""The folder of notes: which files are notes, which branch each belongs to, safe paths, reading.
+"""Walk and read the folder of notes: which files are notes, their branches, safe paths.
 
-A path of a note is relative to the vault root, POSIX, exactly as on disk. Links are never followed:
+A note's path is relative to the vault root, in POSIX form, exactly as on disk. Links are never followed:
 a link inside the vault would show its note twice, and a link out of it would leak. Not here: why
-something is left out (`ignoring`), what a note says (`notes`), and what is known of it (`index`).
+something is left out (`ignoring`), what a note says (`notes`), and what the index knows (`index`).
 """
 
 import os
@@ -60,7 +60,7 @@ _DRIVE = re.compile(r"^[A-Za-z]:")
 
 
 class LeftOut(NamedTuple):
-    """Something in the vault that is not read as a note, and why."""
+    """A file or folder in the vault that is not read as notes, and why."""
 
     path: str
     reason: WhyLeftOut
@@ -83,7 +83,7 @@ class LeftOut(NamedTuple):
 
 @dataclass(slots=True)
 class Walk:
-    """What one look at the disk found: every note's fingerprint, and what was left out."""
+    """The result of one walk over the disk: every note's fingerprint, and what was left out."""
 
     files: dict[str, Fingerprint] = field(default_factory=dict)
     left_out: list[LeftOut] = field(default_factory=list)
@@ -145,7 +145,7 @@ class Vault:
         return is_empty
 
     def branch_of(self, path: str) -> str:
-        """The branch of a note: two levels under a carrier, else the top folder, else `.`."""
+        """Return a note's branch: two levels for a carrier, else the top folder, else `.`."""
         first, slash, rest = path.partition("/")
         if not slash:
             return "."
@@ -185,19 +185,19 @@ class Vault:
         return found
 
     def read(self, path: str) -> tuple[bytes, Fingerprint]:
-        """The bytes of a note and their fingerprint, never through a link. Raises OSError."""
+        """Read a note and its fingerprint, never through a link. Raises OSError."""
         return read_without_links(self.root, path, MOST_NOTE_BYTES)
 
     def fingerprint(self, path: str) -> Fingerprint | None:
-        """The fingerprint of a file as it is now; None when it is gone or no file."""
+        """Return the current fingerprint of a file; None if it is gone or not a regular file."""
         try:
-            found = os.lstat(f"{self.root}/{path}")  # a `Path` takes longer than the disk
+            found = os.lstat(f"{self.root}/{path}")  # building a `Path` takes longer than the stat
         except (OSError, ValueError):
             return None
         return _regular(found)
 
     def fingerprints(self, paths: Iterable[str]) -> dict[str, Fingerprint]:
-        """The fingerprints of those of these paths that a walk would find now."""
+        """Return the current fingerprints of these paths, without those that a walk would leave out."""
         return self.look_at(paths).files
 
     def look_at(self, paths: Iterable[str]) -> Walk:
@@ -239,7 +239,7 @@ class Vault:
         return bool(note_to_download(f".{name}{PLACEHOLDER_SUFFIX}")) and os.path.lexists(place)
 
     def sieve_of_commit(self) -> Sieve:
-        """Tells which files of a commit are notes, by the ignore files of today."""
+        """Make a sieve for the files of a commit; it uses the ignore files now on disk."""
         return Sieve(self._first_rules, self._rule_or_refusal)
 
     def _sieve(self) -> Sieve:
@@ -248,13 +248,13 @@ class Vault:
         )
 
     def checked_path(self, given: str) -> tuple[str, str | None]:
-        """A safe path of a note from what a caller typed, and the lines after it (`a.md:12-40`).
+        """Turn what a caller typed into a safe note path and the lines after it (`a.md:12-40`).
 
-        Raises PathRefused with a plain reason, or NoteNotFound.
+        Raises PathRefused with the reason, or NoteNotFound.
         """
         if not given.strip() or len(given) > MOST_PATH_CHARACTERS or "\0" in given:
             raise PathRefused(
-                "That is not a path of a note.", "Give one as search_notes prints it."
+                "That is not the path of a note.", "Give one as search_notes prints it."
             )
         if any(0xD800 <= ord(character) <= 0xDFFF for character in given):
             raise PathRefused("That path is not valid text.", "Give one as search_notes prints it.")
@@ -262,13 +262,13 @@ class Vault:
         printed = self._as_printed(meant) if meant != given else None
         if printed:
             return printed
-        if self._stands_there(given):  # as printed, whatever is in it
+        if self._is_file(given):  # as printed, even if it contains a colon
             return self._visible(given), None
         path, lines = given.strip(), None
         matched = _LINES_BEHIND.match(given.rstrip())
-        if matched and not self._stands_there(path):
+        if matched and not self._is_file(path):
             path, lines = matched["path"], matched["lines"]
-            if self._stands_there(path):
+            if self._is_file(path):
                 return self._visible(path), lines
             path = path.strip()
         path = path.replace("\\", "/")
@@ -284,15 +284,15 @@ class Vault:
         return self._visible(path), lines
 
     def is_note_name(self, name: str) -> bool:
-        """Whether a file of this name is a note (its folder decides too)."""
+        """Return whether a file with this name can be a note; its folder decides too."""
         return ends_like_a_note(name) and not why_name_is_out(name)
 
     def shapes_the_walk(self, path: str) -> bool:
-        """Whether a change of this file changes which files are notes."""
+        """Return whether a change to this file can change which files are notes."""
         return path.rpartition("/")[2] in (IGNORE_FILE, SETTINGS_FILE)
 
     def _start_of(self, branch: str | None) -> tuple[str, bool]:
-        """Folder where the notes of a branch begin, and whether they may lie deeper."""
+        """Return the folder where a branch starts, and whether its subfolders belong to it."""
         if branch is None:
             return "", True
         if branch == ".":
@@ -302,7 +302,7 @@ class Vault:
     def _walk_folder(
         self, folder: str, prefix: str, rules: IgnoreRules, sieve: Sieve, found: Walk
     ) -> list[tuple[str, str, IgnoreRules]]:
-        """Take the notes of one folder; returns the folders in it that are to be walked."""
+        """Record the notes of one folder; return its subfolders to walk."""
         try:
             listed, handle = scan(folder)
         except (FileNotFoundError, NotADirectoryError):
@@ -336,7 +336,7 @@ class Vault:
         self, prefix: str, rules: IgnoreRules, listed: "list[os.DirEntry[str]]", sieve: Sieve,
         found: Walk,
     ) -> IgnoreRules:  # fmt: skip
-        """The rules inside a folder that was listed: most have no ignore file to look for."""
+        """Return the rules inside a folder, given its entries: most folders have no ignore file."""
         if not any(entry.name == IGNORE_FILE for entry in listed):
             with self._rules_lock:
                 self._rules.pop(prefix, None)
@@ -348,7 +348,7 @@ class Vault:
         return sieve.rules_with(rules, own)
 
     def _rule_of(self, folder: str) -> IgnoreRule | None:
-        """The rule of a folder's ignore file, read again when the file differs."""
+        """Return the rule of a folder's ignore file; read it again when the file has changed."""
         if not self.settings.respect_gitignore:
             return None
         path = f"{folder}/{IGNORE_FILE}" if folder else IGNORE_FILE
@@ -374,21 +374,21 @@ class Vault:
 
     def _as_printed(self, path: str) -> tuple[str, str | None] | None:
         """The path and the lines behind it, if such a file stands there."""
-        if self._stands_there(path):
+        if self._is_file(path):
             return self._visible(path), None
         matched = _LINES_BEHIND.match(path)
-        if matched and self._stands_there(matched["path"]):
+        if matched and self._is_file(matched["path"]):
             return self._visible(matched["path"]), matched["lines"]
         return None
 
-    def _stands_there(self, path: str) -> bool:
-        """Whether a regular file has exactly this relative path."""
+    def _is_file(self, path: str) -> bool:
+        """Return whether a regular file has exactly this relative path."""
         if {"", ".", ".."} & set(path.split("/")):
             return False
         return self.fingerprint(path) is not None
 
     def _visible(self, path: str) -> str:
-        """The real path of a note that may be shown. Raises PathRefused or NoteNotFound."""
+        """Return the real path of a note that may be shown. Raises PathRefused or NoteNotFound."""
         target, shown = self.root / path, show_name(path[:_MOST_ECHOED])
         if not os.path.lexists(target):
             path = self._as_on_disk(path)
@@ -455,7 +455,7 @@ class Vault:
 def _take_entries(
     listed: "list[os.DirEntry[str]]", folder: str, prefix: str, rules: IgnoreRules, found: Walk
 ) -> list[tuple[str, str, IgnoreRules]]:
-    """Take the notes among what a folder holds; returns the folders in it that are to be walked."""
+    """Record the notes among the entries of a folder; return its subfolders to walk."""
     names = "/".join(["", *[entry.name for entry in listed]])
     base = f"{prefix}/" if prefix else ""
     checked = rules if rules or not are_plain(f"{prefix}{names}") else None
@@ -496,14 +496,14 @@ def _take_placeholder(name: str, base: str, rules: IgnoreRules, found: Walk) -> 
 
 
 def _take(entry: "os.DirEntry[str]", path: str, rules: IgnoreRules | None, found: Walk) -> None:
-    """Record the fingerprint of a file, or why it is left out. No rules: its name needs no check."""
+    """Record the fingerprint of a file, or why it is left out. With `rules` None its name is not checked."""
     detail = ""
     reason = None if rules is None else why_note_is_out(entry.name, path, rules)
     if not reason:
         try:
             seen = entry.stat(follow_symlinks=False)
         except FileNotFoundError:
-            return  # gone between listing and looking
+            return  # removed after the folder was listed
         except OSError as error:
             reason, detail = WhyLeftOut.UNREADABLE_FILE, error.strerror or ""
         else:

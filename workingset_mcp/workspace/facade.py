@@ -1,4 +1,4 @@
-"""The one door: every answer about an opened vault, each checked before it is given.
+"""The single entry point: every answer about an open vault, each checked before it is returned.
 
 Composition only. Not here: how an answer is checked (`checked`), the vault and its index (`indexed`).
 """
@@ -51,11 +51,11 @@ if TYPE_CHECKING:
     from workingset_mcp.answers.full.pages import Page
 
 _MOST_TRIED = 200  # files that differ, read to see whether they can be
-_LEAST_PATH_SCORE = 60  # of a path that is near enough to be named
+_LEAST_PATH_SCORE = 60  # lowest similarity of a path that is suggested
 
 
 class Workspace(IndexedVault):
-    """Every answer that an opened vault gives.
+    """Every answer that an open vault gives.
 
     Raises VaultNotFound, SettingsError, IndexUnavailable.
     """
@@ -65,11 +65,11 @@ class Workspace(IndexedVault):
     ) -> None:
         super().__init__(vault, settings, in_memory=in_memory)
         self._briefs = BriefCache()
-        self._branch_lines: tuple[object, list[BranchLine]] = (None, [])  # and their version
+        self._branch_lines: tuple[object, list[BranchLine]] = (None, [])  # version, lines
 
     @healing
     def status(self) -> dict[str, Any]:
-        """What is indexed, left out and remarked; whether that is what stands on the disk."""
+        """Report what is indexed, left out and remarked, and whether the index matches the disk."""
         self.freshness.ensure_there()
         walked = self.vault.walk()
         with self.index.snapshot() as snapshot:
@@ -105,14 +105,14 @@ class Workspace(IndexedVault):
         self, branch: str | None = None, budget: int | None = None, limits: Limits | None = None,
         *, day: date | None = None,
     ) -> Answer[Brief | Overview]:  # fmt: skip
-        """The brief of a branch, or the overview of the vault.
+        """Make the brief of a branch, or the overview of the vault.
 
-        `day`: the day it is for, in place of today. Raises ArgumentError, BranchNotFound.
+        `day`: the day it is for, instead of today. Raises ArgumentError, BranchNotFound.
         """
         allowance = self._allowance(budget, self.settings.brief_budget, LEAST_BRIEF_BUDGET, limits)
         name = self.branch_named(branch) if branch and branch.strip() else None
-        self.freshness.refresh_paths((OVERRIDE_NAME,))  # the root's holds for every branch
-        read: dict[tuple[int, int], Materials] = {}  # only fitting runs again
+        self.freshness.refresh_paths((OVERRIDE_NAME,))  # the root's applies to every branch
+        read: dict[tuple[int, int], Materials] = {}  # fitting repeats, reading does not
 
         def compose(snapshot: View, room: int) -> Answer[Brief | Overview]:
             if name is None:
@@ -120,7 +120,7 @@ class Workspace(IndexedVault):
             on, left_out = day or today(), self._left_out_of(name)
             contents = contents_of(snapshot, name)
             version = snapshot.version()
-            # The epoch is part of the key: nothing made from a damaged file is given again.
+            # The epoch is part of the key, so nothing made from a damaged file is reused.
             made_from = (version[0], name, contents, on, left_out, room)
             made = self._briefs.get(made_from) if contents else None
             if made is None:
@@ -195,7 +195,7 @@ class Workspace(IndexedVault):
 
     @healing
     def brief_numbers(self, branch: str, budget: int | None = None) -> tuple[int, int, int]:
-        """Notes and source tokens of a branch, and tokens of its brief."""
+        """Return the notes and source tokens of a branch, and the tokens of its brief."""
         text = self.brief(branch, budget).body
         with self.index.snapshot() as snapshot:
             notes = [
@@ -210,9 +210,9 @@ class Workspace(IndexedVault):
         branch: str | None = None, since: str | None = None, until: str | None = None,
         boost: str | None = None, top: int | None = None, limits: Limits | None = None,
     ) -> Answer[Found]:  # fmt: skip
-        """Best passages for a question. Raises ArgumentError, BranchNotFound.
+        """Find the best passages for a question. Raises ArgumentError, BranchNotFound.
 
-        `boost`: a branch whose sections weigh 1.5 times as much. `top`: most sections to take from.
+        `boost`: a branch whose sections weigh 1.5 times as much. `top`: the most sections to use.
         """
         if not query.strip():
             raise ArgumentError("The query is empty.", "Give a question or a few words.")
@@ -222,7 +222,7 @@ class Workspace(IndexedVault):
         parsed = search.parse_query(query, also=also, glossary=self.settings.glossary)
         boosted = self.branch_named(boost) if boost else None
 
-        ranked: dict[tuple[int, int], search.Ranking] = {}  # only packing runs again to fit
+        ranked: dict[tuple[int, int], search.Ranking] = {}  # packing repeats, ranking does not
 
         def compose(snapshot: View, room: int) -> Answer[Found]:
             version = snapshot.version()
@@ -239,7 +239,7 @@ class Workspace(IndexedVault):
         self, path: str, *, lines: str | None = None, heading: str | None = None,
         budget: int | None = None, limits: Limits | None = None,
     ) -> Answer[source.NotePart]:  # fmt: skip
-        """The exact text of a note, or of some of its lines. Raises VaultError, ArgumentError."""
+        """Show the exact text of a note, or of some of its lines. Raises VaultError, ArgumentError."""
         allowance = self._allowance(budget, self.settings.open_budget, LEAST_BUDGET, limits)
         found, behind = self._path_named(path)
         lines = lines or behind
@@ -249,7 +249,7 @@ class Workspace(IndexedVault):
             raise self._gone(found) from None
         except OSError as error:
             raise NoteNotFound(
-                f"{show_name(found)} cannot be read: {error.strerror or 'no plain file'}.",
+                f"{show_name(found)} cannot be read: {error.strerror or 'not a regular file'}.",
                 "Check its permissions.",
             ) from None
         text, remarks = decode(raw)
@@ -286,9 +286,9 @@ class Workspace(IndexedVault):
         cursor: str | None = None,
         limits: Limits | None = None,
     ) -> "Answer[Page]":
-        """Verbatim notes in date order, in pages. Raises BranchNotFound, ArgumentError."""
+        """Return one page of verbatim notes in date order. Raises BranchNotFound, ArgumentError."""
         from workingset_mcp.answers.full.pages import UNDATED, compose_page
-        from workingset_mcp.answers.full.record import FullRequest, record_of  # 10 ms of a start
+        from workingset_mcp.answers.full.record import FullRequest, record_of  # import takes 10 ms
 
         allowance = self._allowance(budget, self.settings.full_budget, LEAST_BUDGET, limits)
         at = day_argument("as_of", as_of)
@@ -324,10 +324,10 @@ class Workspace(IndexedVault):
         budget: int | None = None,
         limits: Limits | None = None,
     ) -> Answer[listing.Listing]:
-        """Exact counts and lists over all notes. Raises BranchNotFound, ArgumentError."""
+        """Count and list items over all notes. Raises BranchNotFound, ArgumentError."""
         allowance = self._allowance(budget, self.settings.items_budget, LEAST_BUDGET, limits)
         name = self.branch_named(branch) if branch and branch.strip() else None
-        asked = listing.checked(
+        request = listing.checked(
             listing.ListRequest(
                 kind,
                 Scope.of(name, day_argument("since", since), day_argument("until", until)),
@@ -340,20 +340,20 @@ class Workspace(IndexedVault):
 
         def compose(snapshot: View, room: int) -> Answer[listing.Listing]:
             left_out: Sequence[LeftOut] = ()
-            if asked.kind == "remark":
+            if request.kind == "remark":
                 older = (
                     one for one in self.freshness.unread_notes(name) if one.reason.is_warned_of
                 )
                 left_out = [*self.left_out(name), *older]
             return listing.compose_list(
-                snapshot, asked, left_out, self.vault.branch_of, room,
+                snapshot, request, left_out, self.vault.branch_of, room,
                 is_whole=not self.freshness.missing(name),
             )  # fmt: skip
 
         return checked_answer(self, name, compose, allowance)
 
     def limits(self) -> Limits:
-        """Limits from the settings, for a caller that has none of its own."""
+        """Return the limits from the settings, for a caller without its own."""
         return Limits(max_bytes=self.settings.max_answer_bytes)
 
     def _allowance(
@@ -379,7 +379,7 @@ class Workspace(IndexedVault):
 
 
 def day_argument(name: str, value: str | None) -> str:
-    """ISO date (or month, or year) that a caller wrote in any form. Raises ArgumentError."""
+    """Parse a date, month or year that a caller wrote in any form to ISO. Raises ArgumentError."""
     if value is None or not value.strip():
         return ""
     text = value.strip()

@@ -1,4 +1,4 @@
-"""Connections that read one database, each lent to one snapshot at a time.
+"""A pool of read connections to one database; each serves one snapshot at a time.
 
 Not here: whether the file is still the one that was opened (`engine`), what is read (`view`).
 """
@@ -23,7 +23,7 @@ def _is_gone() -> bool:
 
 
 class Readers:
-    """Connections to one file. Once closed it keeps none: what is given back then is closed."""
+    """A pool of connections to one file. Once it is closed, returned connections are closed too."""
 
     def __init__(self, file: Path | None) -> None:
         self._file = file
@@ -31,7 +31,7 @@ class Readers:
         self._closed = False
 
     def borrow(self) -> sqlite3.Connection:
-        """A connection that nobody else uses. Raises sqlite3.Error."""
+        """Take a connection that nobody else uses. Raises sqlite3.Error."""
         try:
             return self._idle.get_nowait()
         except queue.Empty:
@@ -41,13 +41,13 @@ class Readers:
             return connection
 
     def give_back(self, connection: sqlite3.Connection) -> None:
-        """Keep it for the next who asks."""
+        """Return a connection to the pool."""
         self._idle.put(connection)
         if self._closed:
             self._close_idle()
 
     def close(self) -> None:
-        """Close every idle connection now, those in use when they come back."""
+        """Close the idle connections now, and those in use when they are returned."""
         self._closed = True
         self._close_idle()
 

@@ -1,8 +1,7 @@
-"""From a function over a workspace to an MCP tool: schema, limits of the client, errors a model can
-act on.
+"""Turn a function over a workspace into an MCP tool: schema, client limits, errors a model can act on.
 
-Our errors are translated here and nowhere else; everything else that is raised is a bug, which the
-SDK masks and logs. Not here: how the SDK words a refusal (`sdk`).
+Only this module translates our errors; any other exception is a bug, which the SDK masks and logs. Not
+here: how the SDK words its own errors (`sdk`).
 """
 
 import inspect
@@ -31,7 +30,7 @@ PROGRESS_SECONDS = 0.2
 MOST_SECONDS = 30.0  # of a call: clients give up after 60, some after 30
 READ_ONLY = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 
-# What clients let through of one answer, by a part of the name they give themselves.
+# How much of one answer clients let through, by a part of the client's name.
 CLIENT_LIMITS: tuple[tuple[str, Limits], ...] = (
     ("copilot", Limits(max_bytes=9_500)),
     ("codex", Limits(most_tokens=9_000)),
@@ -76,7 +75,7 @@ def declare(run: Callable[..., Answer[object]], *, title: str, **meta: Any) -> D
 
 
 def bound(declared: Declared, workspace_of: Callable[[Context[Any]], Workspace]) -> Tool:
-    """The tool for a server whose requests find their workspace through `workspace_of`."""
+    """Make the tool for a server; `workspace_of` returns the workspace of a request."""
 
     async def call(ctx: Context[Any], **arguments: Any) -> str:
         workspace = workspace_of(ctx)
@@ -85,7 +84,7 @@ def bound(declared: Declared, workspace_of: Callable[[Context[Any]], Workspace])
             with time_limited():
                 return answer_of(declared, workspace, limits_of(ctx, workspace), arguments)
 
-        return await _told_of_progress(answer, ctx, workspace.freshness)
+        return await _answer_with_progress(answer, ctx, workspace.freshness)
 
     context = Parameter("ctx", Parameter.POSITIONAL_OR_KEYWORD, annotation=Context[Any])
     own = inspect.signature(declared.run).parameters
@@ -114,7 +113,7 @@ def answer_of(
 
 
 def limits_of(ctx: Context[Any], workspace: Workspace) -> Limits:
-    """What the client of this request lets through; settings and flags win."""
+    """Return what the client of this request lets through; settings and flags win."""
     own = workspace.limits()
     if own.max_bytes is not None:
         return own
@@ -123,20 +122,20 @@ def limits_of(ctx: Context[Any], workspace: Workspace) -> Limits:
 
 
 def client_name(ctx: Context[Any]) -> str:
-    """The name a client gave itself, in either protocol era; empty when it gave none."""
+    """Return the name that a client sent, in either protocol era; empty if it sent none."""
     parameters = ctx.session.client_params
     return parameters.client_info.name if parameters and parameters.client_info else ""
 
 
-async def _told_of_progress(
+async def _answer_with_progress(
     answer: Callable[[], str], ctx: Context[Any], freshness: Freshness
 ) -> str:
-    """Answer in a thread; while the first index is built, tell a caller who gave a token how far it is."""
+    """Answer in a thread; during the first build, report progress to a caller that sent a progress token."""
     if freshness.built.is_set():
         return await anyio.to_thread.run_sync(answer)
     refused: ToolError | None = None
     text = ""
-    async with anyio.create_task_group() as group:  # would wrap what is raised inside
+    async with anyio.create_task_group() as group:  # it would wrap an exception
         group.start_soon(_tell_progress, ctx, freshness)
         try:
             text = await anyio.to_thread.run_sync(answer)
@@ -149,24 +148,24 @@ async def _told_of_progress(
 
 
 async def _tell_progress(context: Context[Any], freshness: Freshness) -> None:
-    told = -1
+    reported = -1
     while not freshness.built.is_set():
         state = freshness.state
-        if state.done > told:
-            told = state.done
-            await context.report_progress(told, state.total or None, str(state))
+        if state.done > reported:
+            reported = state.done
+            await context.report_progress(reported, state.total or None, str(state))
         await anyio.sleep(PROGRESS_SECONDS)
 
 
 def _without_titles(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema without the titles pydantic adds, and `anyOf` with null folded: fewer tokens."""
+    """Drop the titles that pydantic adds, and unwrap `anyOf` with null, to save tokens."""
     properties = {}
     for name, described in schema.get("properties", {}).items():
         described = {key: value for key, value in described.items() if key != "title"}
         options = described.pop("anyOf", None)
         if options:
-            kept = [option for option in options if option.get("type") != "null"]
-            described = {**kept[0], **described}
+            types = [option for option in options if option.get("type") != "null"]
+            described = {**types[0], **described}
         if described.get("default", ...) is None:
             del described["default"]
         properties[name] = described
