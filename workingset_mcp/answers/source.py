@@ -1,6 +1,6 @@
-"""Opening a note: the asked lines or section, as much as fits, and the call for the rest. Pure.
+"""Open a note: the requested lines or section, as much as fits, and the call for the rest. Pure.
 
-Joining the shown parts gives the file. A line longer than the budget is shown in pieces, named
+The parts, joined, are the file. A line longer than the budget comes in pieces, addressed as
 `line@character`.
 """
 
@@ -21,7 +21,7 @@ _FENCE_TOKENS = 12
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """What to show of a note: lines from 1, and a character of the first to begin at (from 0)."""
+    """The lines of a note to show, counted from 1, and the character of the first to start at, from 0."""
 
     first_line: int
     last_line: int
@@ -30,9 +30,9 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class NotePart:
-    """A part of a note: as printed (`body`, `lines`) and as it stands (`text`).
+    """A part of a note: as printed (`body`, `lines`) and verbatim (`text`).
 
-    `next_lines` continues it; empty at the end.
+    `next_lines` names the lines that follow; it is empty at the end.
     """
 
     body: str
@@ -43,17 +43,17 @@ class NotePart:
 
     @property
     def next_call(self) -> Call | None:
-        """The call for what follows."""
+        """The call for the lines that follow."""
         if not self.next_lines:
             return None
         return Call("open_source_file", {"path": self.source.path, "lines": self.next_lines})
 
 
 def span_of(asked: str | None, line_count: int) -> Span:
-    """The span that `12-40`, `12`, `12-` or `12@3000` names. Raises ArgumentError."""
+    """Parse `12-40`, `12`, `12-` or `12@3000` into a span. Raises ArgumentError."""
     if asked is None:
         return Span(1, line_count)
-    if _RANGES.match(asked):  # as a brief names the lines of a quote: shown from first to last
+    if _RANGES.match(asked):  # the ranges of a quote in a brief: show first to last
         numbers = [int(number) for number in re.findall(r"\d+", asked)]
         asked = f"{min(numbers)}-{max(numbers)}"
     matched = _LINES.match(asked)
@@ -71,7 +71,7 @@ def span_of(asked: str | None, line_count: int) -> Span:
 
 
 def section_span(text: str, heading: str, path: str) -> Span:
-    """The section under a heading, found by its text. Raises NoteNotFound with the outline."""
+    """Return the section under a heading, found by its text. Raises NoteNotFound with the outline."""
     outline = outline_of(text)
     wanted = folded(heading.lstrip("# ").split("›")[-1])
     marks = outline.marks
@@ -93,7 +93,7 @@ def section_span(text: str, heading: str, path: str) -> Span:
 
 
 def show(path: str, lines: Sequence[str], span: Span, room_tokens: int) -> NotePart:
-    """The first whole lines of a span that fit into `room_tokens`, in a fence."""
+    """Show the first whole lines of a span that fit into `room_tokens`, in a fence."""
     if not lines:
         return NotePart("(the note is empty)\n", "0", "", Source(path), "")
     asked = list(lines[span.first_line - 1 : span.last_line])
@@ -112,7 +112,7 @@ def show(path: str, lines: Sequence[str], span: Span, room_tokens: int) -> NoteP
 
 
 def _piece(path: str, line: str, span: Span, line_count: int, room: int) -> NotePart:
-    """A beginning of a line that is longer than the room."""
+    """Show the beginning of a line that is longer than the room."""
     characters = max(1, cut_to_tokens(line, room))
     start, end = span.character, span.character + characters
     rest = f"{span.first_line}@{end}-{span.last_line}"

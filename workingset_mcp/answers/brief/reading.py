@@ -1,4 +1,4 @@
-"""Reading a branch and the overview of a vault from a view of the index. Values out."""
+"""Read a branch, and the overview of a vault, from a view of the index into values."""
 
 from collections.abc import Iterable
 from datetime import date
@@ -30,7 +30,7 @@ def read_branch(
     view: View, opened: _Opened, name: str, today: date, left_out: Iterable[LeftOut],
     *, counted: bool = True,
 ) -> Branch:  # fmt: skip
-    """A branch as a brief needs it; missing token counts are made and kept if `counted`."""
+    """Read what a brief needs of a branch; if `counted`, count and save missing token counts."""
     notes = view.notes(name)
     by_id = {note.id: note for note in notes}
     return Branch(
@@ -50,9 +50,9 @@ def read_branch(
 
 
 def contents_of(view: View, name: str) -> bytes:
-    """Digest of all that is indexed of a branch, and of the root's override; empty where none tells.
+    """Return a digest of a branch's indexed notes and the root override; empty if a note is unreadable.
 
-    A note that cannot be read has no digest of its own.
+    An unreadable note has no digest of its own.
     """
     rows = view.note_digests(name, OVERRIDE_NAME)
     if not all(digest for _, digest in rows):
@@ -61,7 +61,7 @@ def contents_of(view: View, name: str) -> bytes:
 
 
 def overview_lines(view: View) -> list[BranchLine]:
-    """One line a branch, from what the index knows."""
+    """Read one overview line for each branch from the index."""
     statuses = view.newest_statuses()
     found = []
     for row in view.branches():
@@ -76,7 +76,7 @@ def overview_lines(view: View) -> list[BranchLine]:
 
 
 def _override(view: View, notes: list[NoteRow], branch: str) -> tuple[str, str] | None:
-    """The override of the branch folder, else of the vault root."""
+    """Return path and text of the override in the branch folder, else in the vault root."""
     own = next(
         (
             n
