@@ -262,7 +262,7 @@ def test_the_index_makes_no_difference_to_a_small_branch(
     assert context("claude", hook(root, payload("claude", root / TERN))) == before
 
 
-def test_an_unknown_client_is_a_wrong_call(make_vault: MakeVault) -> None:
+def test_an_unknown_client_is_a_usage_error(make_vault: MakeVault) -> None:
     result = hook(make_vault(NOTES), client="emacs")
     assert (result.exit_code, result.stdout) == (1, "")
     assert all(client in result.stderr for client in CLIENTS)
@@ -282,14 +282,14 @@ def test_an_unknown_client_is_a_wrong_call(make_vault: MakeVault) -> None:
     ],
     ids=" ".join,
 )
-def test_a_wrong_call_ends_with_1_and_one_line_for_2_would_block(typed: Sequence[str]) -> None:
+def test_a_usage_error_is_exit_1_and_one_line_because_2_would_block(typed: Sequence[str]) -> None:
     result = CliRunner().invoke(main, ["hook", *typed])
     assert (result.exit_code, result.stdout) == (1, "")
     assert_one_line(result.stderr)
 
 
 @pytest.mark.parametrize("typed", [("--help",), ("session-start", "--help")], ids=" ".join)
-def test_help_is_no_wrong_call(typed: Sequence[str]) -> None:
+def test_help_is_not_a_usage_error(typed: Sequence[str]) -> None:
     result = CliRunner().invoke(main, ["hook", *typed])
     assert (result.exit_code, result.stderr) == (0, "")
     assert "--help" in result.stdout
@@ -435,7 +435,9 @@ def test_whatever_the_notes_hold_the_output_is_one_object_under_the_cap(
 
 @pytest.mark.process
 @pytest.mark.parametrize("most", [0, 50])
-def test_a_cap_too_small_for_anything_ends_all_the_same(make_vault: MakeVault, most: int) -> None:
+def test_a_hook_ends_even_if_the_cap_is_too_small_for_anything(
+    make_vault: MakeVault, most: int
+) -> None:
     root = make_vault(NOTES + OVERRIDE)
     done = started("session-start", root, f"--max-bytes={most}", "--branch", TERN, timeout=50)
     assert done.returncode == 0
@@ -499,7 +501,7 @@ def test_an_override_of_exactly_the_cap_is_injected_whole(
 
 @pytest.mark.parametrize("client", CLIENTS)
 @pytest.mark.parametrize("size", [OVERRIDE_CAP_BYTES, 8_400])
-def test_an_override_within_its_cap_passes_beside_a_status_and_urgent_items(
+def test_an_override_within_its_cap_fits_with_a_status_and_urgent_items(
     make_vault: MakeVault, client: str, size: int
 ) -> None:
     text = of_size(size)
@@ -545,7 +547,7 @@ def test_an_override_over_its_cap_is_read_again_once_it_was_cut(
     assert RULE in context("claude", hook(root, payload("claude", root / TERN)))
 
 
-def test_the_override_of_another_branch_over_its_cap_concerns_nobody_else(
+def test_the_override_of_another_branch_over_its_cap_does_not_matter(
     make_vault: MakeVault,
 ) -> None:
     root = make_vault(f"{NOTES}=== cust/skua/override.md\n{of_size(9_001)}")
@@ -563,7 +565,7 @@ def test_the_override_of_the_root_holds_for_a_branch_without_one(make_vault: Mak
 
 @pytest.mark.parametrize("with_index", [True, False], ids=["index", "no index"])
 @pytest.mark.parametrize("client", CLIENTS)
-def test_outside_the_vault_the_root_override_stands_alone(
+def test_outside_the_vault_the_root_override_is_the_only_context(
     make_vault: MakeVault, open_vault: OpenVault, tmp_path: Path, client: str, with_index: bool
 ) -> None:
     root = indexed(make_vault(NOTES + ROOT_OVERRIDE + OVERRIDE), open_vault, there=with_index)
@@ -637,7 +639,7 @@ def test_a_branch_is_named_as_in_a_tool(make_vault: MakeVault, name: str) -> Non
 
 
 @pytest.mark.parametrize("name", ["cust/terns", "nowhere", "../tern"])
-def test_a_named_branch_that_is_none_is_said_to_a_person(make_vault: MakeVault, name: str) -> None:
+def test_an_unknown_named_branch_is_reported_on_stderr(make_vault: MakeVault, name: str) -> None:
     assert_failed_quietly(hook(make_vault(NOTES), b"", "--branch", name))
 
 
@@ -666,7 +668,9 @@ def test_without_a_vault_option_the_settings_file_above_the_session_says_where_i
 
 
 @pytest.mark.parametrize("said", GARBAGE.values(), ids=GARBAGE)
-def test_garbage_from_a_client_reads_as_nothing_said(make_vault: MakeVault, said: bytes) -> None:
+def test_garbage_from_a_client_reads_as_an_empty_payload(
+    make_vault: MakeVault, said: bytes
+) -> None:
     root = make_vault(NOTES + ROOT_OVERRIDE)
     assert "tide table" in context("claude", hook(root, said, "--branch", TERN))
     unnamed = context("claude", hook(root, said))
@@ -676,14 +680,16 @@ def test_garbage_from_a_client_reads_as_nothing_said(make_vault: MakeVault, said
 
 @pytest.mark.parametrize("kind", ["empty", "no text", "half an object", "wrong kinds"])
 @pytest.mark.parametrize("client", CLIENTS)
-def test_garbage_changes_no_clients_shape(make_vault: MakeVault, client: str, kind: str) -> None:
+def test_garbage_does_not_change_the_format_of_any_client(
+    make_vault: MakeVault, client: str, kind: str
+) -> None:
     root = make_vault(NOTES)
     said = GARBAGE[kind]
     assert "tide table" in context(client, hook(root, said, "--branch", TERN, client=client))
 
 
 @pytest.mark.parametrize("raw", [b"\xef\xbb\xbf%s", b"\n\n%s\n\n", b"%s"])
-def test_a_mark_or_blanks_around_the_object_change_nothing(
+def test_a_byte_order_mark_or_blanks_around_the_object_change_nothing(
     make_vault: MakeVault, raw: bytes
 ) -> None:
     root = make_vault(NOTES)
@@ -698,7 +704,7 @@ def test_a_large_payload_is_read_whole(make_vault: MakeVault) -> None:
     assert "tide table" in context("copilot", result)
 
 
-def test_a_payload_of_many_megabytes_hinders_nothing(make_vault: MakeVault) -> None:
+def test_a_payload_of_many_megabytes_does_no_harm(make_vault: MakeVault) -> None:
     root = make_vault(NOTES)
     said = json.dumps({"initialPrompt": "ahoy " * 1_200_000}).encode()
     assert "tide table" in context("claude", hook(root, said, "--branch", TERN))
@@ -781,7 +787,7 @@ def test_without_an_index_the_newest_notes_are_read_up_to_a_number_of_bytes(
     assert "Read without an index: 2 of 6 notes." in text
 
 
-def test_without_an_index_a_note_without_a_day_has_its_turn_beside_many_of_a_day(
+def test_without_an_index_undated_notes_alternate_with_dated_ones(
     make_vault: MakeVault,
 ) -> None:
     other = "".join(f"=== cust/tern/a-{n}.md\n{'wind and weather ' * 4_000}\n" for n in range(4))
@@ -791,7 +797,7 @@ def test_without_an_index_a_note_without_a_day_has_its_turn_beside_many_of_a_day
     assert 6 in read_of(text)
 
 
-def test_without_an_index_file_times_decide_nothing(make_vault: MakeVault) -> None:
+def test_without_an_index_file_times_do_not_matter(make_vault: MakeVault) -> None:
     words = "the log of the undated tides\n" * 2_500
     root = make_vault(
         "".join(f"=== cust/tern/{name}.md\n- [ ] Urgent: {name}\n\n{words}" for name in "abcde")
@@ -803,7 +809,7 @@ def test_without_an_index_file_times_decide_nothing(make_vault: MakeVault) -> No
     assert context("claude", hook(root, said)) == before
 
 
-def test_an_index_far_behind_is_left_aside_for_the_newest_notes(
+def test_an_index_far_behind_is_ignored_and_the_newest_notes_are_read(
     make_vault: MakeVault, open_vault: OpenVault
 ) -> None:
     root = make_vault(NOTES + OVERRIDE)
@@ -968,7 +974,9 @@ def test_a_vault_named_by_a_variable_that_is_not_set_stops_no_session(event: str
 
 @pytest.mark.parametrize("event", ["session-start", "pre-compact"])
 @pytest.mark.parametrize("kind", ["missing", "a file", "a link to nothing"])
-def test_a_vault_that_is_none_stops_no_session(tmp_path: Path, kind: str, event: str) -> None:
+def test_a_missing_vault_or_one_that_is_not_a_folder_stops_no_session(
+    tmp_path: Path, kind: str, event: str
+) -> None:
     root = tmp_path / "vault"
     if kind == "a file":
         root.write_text("no folder", encoding="utf-8")
@@ -1005,7 +1013,7 @@ def test_a_broken_index_stops_no_session(
         assert_one_line(result.stderr)
 
 
-def test_a_note_that_is_no_text_stops_no_session(make_vault: MakeVault) -> None:
+def test_a_note_that_is_not_text_stops_no_session(make_vault: MakeVault) -> None:
     root = make_vault(NOTES)
     (root / TERN / "2026-06-14.md").write_bytes(b"- [ ] urgent \xff\xfe \xed\xa0\x80 buoy\n" * 40)
     assert "buoy" in context("claude", hook(root, payload("claude", root / TERN)))
@@ -1120,7 +1128,7 @@ def test_an_index_that_another_process_writes_to_is_not_waited_for(
 
 @pytest.mark.process
 @pytest.mark.parametrize("client", CLIENTS)
-def test_the_output_is_utf_8_whatever_the_console_speaks(
+def test_the_output_is_utf_8_whatever_the_console_encoding(
     make_vault: MakeVault, client: str
 ) -> None:
     root = make_vault(f"{NOTES}=== cust/tern/override.md\nSag „Hafen“, nie 港 oder ⚓.\n")

@@ -139,7 +139,7 @@ def test_seven_clients_are_known() -> None:
 
 @pytest.mark.parametrize("options", [[], ["--hooks"]], ids=["", "hooks"])
 @pytest.mark.parametrize("client", CLIENTS)
-def test_a_client_is_told_to_start_this_very_server_over_the_whole_path(
+def test_a_client_starts_this_server_with_the_absolute_path_of_the_vault(
     vault: Path, client: str, options: list[str]
 ) -> None:
     command = server_of(client, printed(client, vault, *options))
@@ -148,7 +148,7 @@ def test_a_client_is_told_to_start_this_very_server_over_the_whole_path(
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_a_relative_vault_is_printed_whole(
+def test_a_relative_vault_is_printed_as_an_absolute_path(
     vault: Path, client: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(vault.parent)
@@ -156,7 +156,7 @@ def test_a_relative_vault_is_printed_whole(
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_without_a_vault_option_the_one_around_the_folder_is_meant(
+def test_without_a_vault_option_the_enclosing_vault_is_used(
     vault: Path, client: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (vault / "workingset.toml").touch()
@@ -188,7 +188,7 @@ def test_an_installation_without_its_script_is_started_as_a_module(
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_an_installation_in_a_cache_that_may_go_is_started_by_uvx(
+def test_an_installation_in_a_cache_is_started_by_uvx(
     vault: Path, client: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", str(tmp_path / "archive-v0" / "x" / "bin" / "python"))
@@ -204,7 +204,7 @@ def test_an_installation_in_a_cache_that_may_go_is_started_by_uvx(
 
 
 @pytest.mark.parametrize("client", HOOKS)
-def test_hooks_call_this_very_installation_for_their_client(vault: Path, client: str) -> None:
+def test_hooks_call_this_installation_for_their_client(vault: Path, client: str) -> None:
     entry = hooks_of(printed(client, vault, "--hooks"))
     calls = [shlex.split(command) for command in commands_in(entry)]
     expected = [
@@ -214,7 +214,7 @@ def test_hooks_call_this_very_installation_for_their_client(vault: Path, client:
     assert sorted(calls) == sorted(expected)
 
 
-def test_hooks_stand_where_each_client_looks_for_them(vault: Path) -> None:
+def test_hooks_go_where_each_client_looks_for_them(vault: Path) -> None:
     events = {}
     for client in HOOKS:
         entry = hooks_of(printed(client, vault, "--hooks"))
@@ -234,7 +234,7 @@ def test_claude_starts_its_hook_at_every_source_also_after_a_compaction(vault: P
     assert set(group["matcher"].split("|")) >= {"startup", "resume", "clear", "compact"}
 
 
-def test_a_client_without_hooks_is_said_to_have_none(vault: Path) -> None:
+def test_a_client_without_hooks_is_named_as_such(vault: Path) -> None:
     result = install("claude-desktop", vault, "--hooks")
     assert result.exit_code == 0
     assert "no hooks" in result.output
@@ -281,7 +281,7 @@ def test_nothing_is_written_anywhere(vault: Path, home: Path, client: str) -> No
 
 
 @pytest.mark.parametrize("client", ["emacs", "Claude-Code", "claude", ""])
-def test_an_unknown_client_is_refused_with_those_known(vault: Path, client: str) -> None:
+def test_an_unknown_client_is_refused_with_the_known_ones(vault: Path, client: str) -> None:
     result = install(client, vault)
     assert (result.exit_code, result.stdout) == (2, "")
     assert all(name in result.stderr for name in CLIENTS)

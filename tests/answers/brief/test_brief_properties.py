@@ -278,7 +278,7 @@ def test_no_brief_is_over_its_budget_in_tokens_or_bytes(
 
 @examples(80)
 @given(vaults, budgets)
-def test_every_line_stands_in_the_file_at_the_line_it_names(vault: Notes, budget: int) -> None:
+def test_every_line_is_in_the_file_at_the_line_it_names(vault: Notes, budget: int) -> None:
     with opened(vault) as workspace:
         for branch in made(vault):
             shown = read_brief(printed(workspace.brief(branch, budget)))

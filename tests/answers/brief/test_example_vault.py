@@ -59,7 +59,7 @@ def _day(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORKINGSET_TODAY", "2026-06-17")
 
 
-def test_every_question_says_where_its_answer_stands() -> None:
+def test_every_question_says_where_its_answer_is() -> None:
     kinds = {where: questions(where) for where in ("brief", "search", "source")}
     assert all(kinds.values())
     listed = yaml.safe_load((EXAMPLE / "workingset-questions.yaml").read_text(encoding="utf-8"))
@@ -101,7 +101,7 @@ def test_a_source_holds_what_the_brief_leaves_out(example: Workspace, question: 
 
 
 @pytest.mark.parametrize("budget", BUDGETS)
-def test_a_number_that_misleads_alone_stands_beside_the_word_that_explains_it(
+def test_a_misleading_number_comes_with_the_word_that_explains_it(
     example: Workspace, budget: int
 ) -> None:
     text = printed(example.brief("cust/acme", budget))

@@ -16,7 +16,7 @@ VAULT = (
 )
 
 
-def test_materials_that_leave_a_view_are_values(open_vault: OpenVault) -> None:
+def test_materials_outlive_their_view_as_values(open_vault: OpenVault) -> None:
     materials = open_vault(VAULT).materials("cust/acme")
     assert materials.status_lines == ("## STATUS (2026-06-10)", "", "Open.")
     assert pickle.loads(pickle.dumps(materials)) == materials  # noqa: S301  # made here

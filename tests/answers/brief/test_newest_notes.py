@@ -31,7 +31,7 @@ def test_the_newest_notes_are_shown_newest_first_under_path_date_and_title(
     assert "Ines will visit" not in shown.text
 
 
-def test_lines_that_tell_nothing_later_are_left_out_of_the_newest_notes(
+def test_lines_nobody_needs_later_are_left_out_of_the_newest_notes(
     open_vault: OpenVault,
 ) -> None:
     note = (
@@ -97,7 +97,7 @@ def test_a_wrapped_sentence_is_shown_whole_or_not_at_all(open_vault: OpenVault) 
     assert "2 lines of the newest note" in shown.text
 
 
-def test_short_lines_and_ended_ones_stand_for_themselves(open_vault: OpenVault) -> None:
+def test_short_lines_and_finished_ones_are_not_joined(open_vault: OpenVault) -> None:
     note = (
         "# Call\n\n## Discussion\n\nTom will ask the mill for two pumps by Friday\n"
         "Nobody spoke of the weather\n"
@@ -109,7 +109,7 @@ def test_short_lines_and_ended_ones_stand_for_themselves(open_vault: OpenVault) 
     assert quote.numbers == (5, 7)
 
 
-def test_notes_that_hold_only_links_make_room_for_those_that_say_something(
+def test_notes_with_only_links_make_room_for_others(
     open_vault: OpenVault,
 ) -> None:
     agendas = "".join(

@@ -194,7 +194,9 @@ def test_a_day_shows_the_status_as_it_was_committed(
     assert [stage for stage in STAGES if f"Migration: {stage}." in shown] == [STAGES[number]]
 
 
-def test_the_whole_vault_is_as_it_was(workspace: Workspace, repository: Repository) -> None:
+def test_the_whole_vault_is_shown_as_committed(
+    workspace: Workspace, repository: Repository
+) -> None:
     for day, number in ASKED.values():
         names = git(repository.root, "ls-tree", "-r", "--name-only", repository.commits[number])
         shown = joined(pages_of(workspace, 5_000, as_of=day))
@@ -230,7 +232,7 @@ def test_a_renamed_branch_can_be_asked_under_its_old_name(
     assert read_page(printed(workspace.full("cust/old-harbour", as_of="2026-05-31"))).blocks == ()
 
 
-def test_an_old_name_is_no_branch_without_a_day(workspace: Workspace) -> None:
+def test_an_old_branch_name_is_unknown_without_a_day(workspace: Workspace) -> None:
     with pytest.raises(BranchNotFound):
         printed(workspace.full("cust/old-harbour"))
     with pytest.raises(BranchNotFound):
@@ -268,7 +270,7 @@ def test_uncommitted_edits_do_not_show(workspace: Workspace, repository: Reposit
         assert text in printed(workspace.full("cust/acme"))
 
 
-def test_pages_of_a_day_go_on_whatever_is_edited_since(
+def test_later_edits_do_not_change_the_pages_of_a_day(
     repository: Repository, open_vault: OpenVault
 ) -> None:
     write_vault(
@@ -326,7 +328,9 @@ def test_names_and_bytes_of_any_kind_come_through(tmp_path: Path, open_vault: Op
     assert shown == {name: text.removeprefix("\ufeff") for name, text in notes.items()}
 
 
-def test_what_is_no_note_today_was_none_then(tmp_path: Path, open_vault: OpenVault) -> None:
+def test_a_file_that_is_not_a_note_today_was_not_one_then(
+    tmp_path: Path, open_vault: OpenVault
+) -> None:
     root = begun(tmp_path / "vault")
     text = (
         "=== cust/acme/index.md\nShown.\n=== cust/acme/list.txt\nNo note.\n"
@@ -343,7 +347,7 @@ def test_what_is_no_note_today_was_none_then(tmp_path: Path, open_vault: OpenVau
     assert list(of_branch) == ["cust/acme/index.md"]
 
 
-def test_the_ignore_files_of_today_hold_for_a_commit(tmp_path: Path, open_vault: OpenVault) -> None:
+def test_todays_ignore_files_apply_to_a_commit(tmp_path: Path, open_vault: OpenVault) -> None:
     root = begun(tmp_path / "vault")
     write_vault(
         root,
@@ -391,7 +395,7 @@ SOME_PATTERNS = st.lists(st.sampled_from(PATTERNS), max_size=3)
     respect_gitignore=True,
 )
 @hypothesis_settings(max_examples=12)
-def test_of_a_vault_committed_as_it_is_the_same_files_are_notes(
+def test_a_commit_of_the_current_files_has_the_same_notes(
     paths: set[str],
     ignore_files: dict[str, list[str]],
     ignore: list[str],
@@ -443,7 +447,7 @@ def test_the_last_minute_of_a_day_belongs_to_it(tmp_path: Path, open_vault: Open
         assert f"T{seconds}" in printed(workspace.full("cust/acme", as_of=day))
 
 
-def test_a_query_narrows_what_stood_then(tmp_path: Path, open_vault: OpenVault) -> None:
+def test_a_query_narrows_the_notes_of_a_commit(tmp_path: Path, open_vault: OpenVault) -> None:
     """`as_of` and `query` together: never one of them silently dropped."""
     root = begun(tmp_path / "vault")
     commit(
@@ -481,7 +485,7 @@ Too much.
 
 
 @pytest.mark.parametrize("query", ["kiln", "heat", "kiln heat", "yard", "crane", "harbour"])
-def test_a_query_finds_of_a_commit_what_it_finds_of_the_same_files(
+def test_a_query_finds_the_same_in_a_commit_as_in_the_same_files(
     tmp_path: Path, open_vault: OpenVault, query: str
 ) -> None:
     root = begun(tmp_path / "vault")
@@ -512,7 +516,7 @@ LOG = (
     ],
     ids=str,
 )
-def test_every_filter_narrows_what_stood_then(
+def test_every_filter_narrows_the_notes_of_a_commit(
     tmp_path: Path,
     open_vault: OpenVault,
     asked: dict[str, Any],
@@ -530,7 +534,7 @@ def test_every_filter_narrows_what_stood_then(
 
 
 @pytest.mark.parametrize("name", ["../outside", "cust/../../outside", "cust/./acme", "x" * 5_000])
-def test_a_name_that_no_folder_here_could_have_is_refused(
+def test_an_impossible_folder_name_is_refused(
     workspace: Workspace, tmp_path: Path, name: str
 ) -> None:
     write_vault(tmp_path / "outside", "=== 2026-01-01.md\nA secret.\n")
@@ -547,7 +551,7 @@ def test_a_day_is_a_date_or_refused(workspace: Workspace, day: str) -> None:
             printed(workspace.full("cust/acme", as_of=day))
 
 
-def test_variables_of_git_in_the_environment_change_nothing(
+def test_git_environment_variables_change_nothing(
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = printed(workspace.full("cust/acme", as_of="2026-03-31"))
@@ -565,13 +569,13 @@ def test_variables_of_git_in_the_environment_change_nothing(
 
 
 @pytest.mark.parametrize("times", [0, 1, 4])
-def test_reading_a_commit_for_a_caller_who_is_gone_stops(workspace: Workspace, times: int) -> None:
+def test_reading_a_commit_stops_when_the_caller_is_gone(workspace: Workspace, times: int) -> None:
     with pytest.raises(GoneError), asking(gone_after(times)):
         printed(workspace.full(as_of="2026-03-24"))
     assert joined(pages_of(workspace, 5_000, as_of="2026-03-24"))["cust/acme/index.md"]
 
 
-def test_asking_leaves_the_repository_as_it_is(
+def test_a_request_leaves_the_repository_unchanged(
     workspace: Workspace, repository: Repository
 ) -> None:
     def state() -> dict[str, tuple[int, int]]:
@@ -730,7 +734,7 @@ def test_without_git_a_status_of_a_month_counts_when_it_is_over(open_vault: Open
     assert "newest status then: Status (April 2026) · cust/acme/index.md:3-5" in after.notices
 
 
-def test_without_git_a_status_inside_a_day_of_a_diary_stands_there_once(
+def test_without_git_a_status_inside_a_day_of_a_diary_is_shown_once(
     open_vault: OpenVault,
 ) -> None:
     text = (
@@ -751,7 +755,7 @@ def test_a_work_tree_without_a_commit_says_so(open_vault: OpenVault) -> None:
     assert CALL_OF_FEBRUARY in stretches([page])
 
 
-def test_a_branch_that_was_not_committed_then_goes_by_its_dates(
+def test_a_branch_that_was_not_committed_then_uses_its_dates(
     repository: Repository, open_vault: OpenVault
 ) -> None:
     write_vault(repository.root, "=== cust/fresh/2026-03-01-call.md\nNever committed.\n")
@@ -800,7 +804,7 @@ def test_a_partial_clone_shows_what_it_holds_and_counts_the_rest(
     assert [block.path for block in page.blocks] == ["cust/acme/audit.md", "cust/acme/index.md"]
 
 
-def test_a_clone_without_trees_goes_by_the_dates(
+def test_a_clone_without_trees_uses_the_dates(
     template: Repository, tmp_path: Path, open_vault: OpenVault
 ) -> None:
     source = Path(shutil.copytree(template.root, tmp_path / "source"))
@@ -1000,7 +1004,7 @@ BARS = {
 }
 
 
-def test_each_bar_stands_before_every_git_command(
+def test_each_safeguard_applies_to_every_git_command(
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Most traps meet several bars; so that none of them can go unseen, git is overheard."""

@@ -251,7 +251,7 @@ def texts_on_disk(workspace: Workspace, branch: str | None) -> dict[str, str]:
     }
 
 
-def test_the_example_has_no_other_branch(example_workspace: Workspace) -> None:
+def test_the_example_vault_has_exactly_these_branches(example_workspace: Workspace) -> None:
     assert sorted(example_workspace.branches()) == sorted(name for name in BRANCHES if name)
 
 
@@ -267,7 +267,7 @@ def test_the_pages_of_a_branch_join_to_its_notes(
 
 
 @pytest.mark.parametrize("max_bytes", [1_500, 9_500])
-def test_pages_keep_the_bytes_that_a_client_lets_through(
+def test_pages_stay_within_the_byte_limit_of_a_client(
     example_workspace: Workspace, max_bytes: int
 ) -> None:
     pages = pages_of(example_workspace, 20_000, max_bytes=max_bytes, branch="cust/acme")
@@ -275,7 +275,7 @@ def test_pages_keep_the_bytes_that_a_client_lets_through(
 
 
 @pytest.mark.parametrize("lines", range(158, 168))
-def test_what_is_a_little_over_the_bytes_of_a_client_comes_in_pages(lines: int) -> None:
+def test_an_answer_just_over_the_byte_limit_comes_in_pages(lines: int) -> None:
     text = "The harbour crane lifts a crate, and another one is near.\n" * lines  # 58 bytes each
     with open_notes({"cust/acme/a.md": text.encode()}) as workspace:
         pages = pages_of(workspace, 20_000, max_bytes=9_500, branch="acme")
@@ -283,13 +283,13 @@ def test_what_is_a_little_over_the_bytes_of_a_client_comes_in_pages(lines: int) 
     assert len(pages) in (1, 2)
 
 
-def test_each_page_may_have_a_budget_of_its_own(example_workspace: Workspace) -> None:
+def test_each_page_may_have_its_own_budget(example_workspace: Workspace) -> None:
     pages = pages_of(example_workspace, (5_000, 500, 900, 12_000), branch="cust/acme")
     assert joined(pages) == texts_on_disk(example_workspace, "cust/acme")
 
 
 @pytest.mark.parametrize("branch", BRANCHES)
-def test_the_first_line_states_the_whole_cost(
+def test_the_first_line_states_the_total_cost(
     example_workspace: Workspace, branch: str | None
 ) -> None:
     (*_, last) = pages = pages_of(example_workspace, 5_000, branch=branch)
@@ -304,7 +304,7 @@ def test_the_first_line_states_the_whole_cost(
     assert last.following is None
 
 
-def test_notes_stand_in_the_order_of_their_dates(example_workspace: Workspace) -> None:
+def test_notes_are_in_date_order(example_workspace: Workspace) -> None:
     pages = pages_of(example_workspace, 5_000)
     order = [
         (block.date.replace("undated", ""), block.path) for page in pages for block in page.blocks
@@ -312,7 +312,7 @@ def test_notes_stand_in_the_order_of_their_dates(example_workspace: Workspace) -
     assert order == sorted(order)
 
 
-def test_a_page_without_text_behind_it_is_the_last(example_workspace: Workspace) -> None:
+def test_a_page_with_no_text_after_it_is_the_last(example_workspace: Workspace) -> None:
     (page,) = pages_of(example_workspace, 20_000, branch="wiki")
     assert (page.page, page.pages, page.following) == (1, 1, None)
 
@@ -414,7 +414,7 @@ def assert_blocks_name_their_lines(pages: Iterable[Page], texts: Mapping[str, st
 @example(notes={PATHS[0]: ("", "utf-8"), PATHS[1]: ("", "utf-8-sig")}, mixed=[500], max_bytes=9_500)
 @example(notes={PATHS[0]: ("\r\n" * 900 + "⟦runs⟧", "utf-8")}, mixed=[500], max_bytes=9_500)
 @example(notes={PATHS[0]: ("⟦marks⟧", "utf-8")}, mixed=[500], max_bytes=9_500)
-def test_joined_pages_are_the_notes_whatever_stands_in_them(
+def test_joined_pages_are_the_notes_whatever_the_text(
     notes: dict[str, tuple[str, str]], mixed: list[int], max_bytes: int
 ) -> None:
     """Takes 3 s: every example is a vault, read to its end in pages of several sizes."""
@@ -431,7 +431,7 @@ def test_joined_pages_are_the_notes_whatever_stands_in_them(
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=["LF", "CRLF", "CR"])
-def test_a_line_longer_than_a_page_goes_on_at_the_very_character(end: str) -> None:
+def test_a_line_longer_than_a_page_continues_at_the_exact_character(end: str) -> None:
     long = "".join(f"crate {crate} is blue; " for crate in range(2_000))
     text = f"# Crates{end}{long}{end}The end.{end}"
     with open_notes({"cust/acme/a.md": text.encode()}) as workspace:
@@ -452,7 +452,7 @@ def test_a_line_longer_than_a_page_goes_on_at_the_very_character(end: str) -> No
     ],
     ids=["few tokens", "few bytes", "few bytes, cheap tokens", "a dear fence", "a dear fence, 2 %"],
 )
-def test_pages_go_on_through_a_long_line_whatever_it_costs(
+def test_pages_continue_through_a_long_line_whatever_it_costs(
     line: str, budget: int, max_bytes: int | None
 ) -> None:
     text = f"# Crates\n{line}\nThe end.\n"
@@ -465,7 +465,7 @@ def test_pages_go_on_through_a_long_line_whatever_it_costs(
     "branch", ['cust/a "quoted" one', "cust/back\\slash", "cust/it's", "cust/倉庫", "cust/a, b=c"]
 )
 @pytest.mark.skipif(os.name != "posix", reason="Windows refuses such names")
-def test_the_printed_call_goes_on_whatever_the_branch_is_called(branch: str) -> None:
+def test_the_printed_call_works_for_any_branch_name(branch: str) -> None:
     notes = {f"{branch}/{n}.md": "".join(f"Line {n}.{k}\n" for k in range(90)) for n in range(3)}
     with open_notes({path: text.encode() for path, text in notes.items()}) as workspace:
         assert joined(pages_of(workspace, 500, branch=branch)) == notes
@@ -522,7 +522,7 @@ def saved_again(file: Path) -> None:
 
 @pytest.mark.parametrize("edit", INSIDE.values(), ids=INSIDE)
 @pytest.mark.parametrize("asked", [{"branch": "cust/acme"}, {"branch": "acme", "since": "2026"}])
-def test_an_edit_inside_the_result_is_said_and_nothing_is_shown(
+def test_an_edit_inside_the_result_is_reported_and_nothing_is_shown(
     edit: Any, asked: dict[str, Any]
 ) -> None:
     with open_notes({path: text.encode() for path, text in EDITED.items()}) as workspace:
@@ -563,7 +563,7 @@ def test_an_edit_of_a_note_that_a_query_does_not_show_does_not_matter() -> None:
         assert printed(workspace.full(**first.following, budget=500)) == untouched
 
 
-def test_an_edit_that_is_taken_back_does_not_matter() -> None:
+def test_an_edit_that_is_undone_does_not_matter() -> None:
     with open_notes({path: text.encode() for path, text in EDITED.items()}) as workspace:
         first = read_page(printed(workspace.full("acme", budget=700)))
         assert first.following
@@ -603,7 +603,7 @@ def test_an_unknown_cursor_is_refused(example_workspace: Workspace, cursor: str)
 
 
 @pytest.mark.parametrize("place", ["999.0", "0.999999", "3.999999"])
-def test_a_cursor_behind_the_end_is_refused_not_taken_for_the_end(
+def test_a_cursor_past_the_end_is_refused_not_read_as_the_end(
     example_workspace: Workspace, place: str
 ) -> None:
     first = read_page(printed(example_workspace.full("acme", budget=500)))
@@ -698,7 +698,7 @@ def dated() -> Iterator[Workspace]:
 
 
 @pytest.mark.parametrize(("since", "until", "expected"), WINDOWS.values(), ids=WINDOWS)
-def test_a_window_holds_the_notes_and_dated_sections_of_its_days(
+def test_a_window_contains_the_notes_and_dated_sections_of_its_days(
     dated: Workspace, since: str | None, until: str | None, expected: list[tuple[str, int, str]]
 ) -> None:
     pages = pages_of(dated, 5_000, branch="acme", since=since, until=until)
@@ -737,7 +737,7 @@ def test_an_empty_window_says_that_nothing_is_there(dated: Workspace) -> None:
 
 
 @pytest.mark.parametrize("word", ["soon", "2026-13", "31/31/2026"])
-def test_a_window_of_no_date_is_refused(dated: Workspace, word: str) -> None:
+def test_a_window_with_an_invalid_date_is_refused(dated: Workspace, word: str) -> None:
     with pytest.raises(ArgumentError, match="is no date"):
         printed(dated.full("acme", since=word))
 
@@ -838,7 +838,7 @@ QUERIES = {
 
 
 @pytest.mark.parametrize(("query", "expected"), QUERIES.values(), ids=QUERIES)
-def test_a_query_shows_the_sections_that_hold_it(
+def test_a_query_shows_the_sections_that_contain_it(
     open_vault: OpenVault, query: str, expected: list[tuple[str, int]]
 ) -> None:
     workspace = open_vault("".join(f"=== {name}\n{text}" for name, text in QUERIED.items()))
@@ -862,7 +862,7 @@ def test_a_word_in_front_matter_is_in_the_first_section(open_vault: OpenVault) -
     assert of_query(workspace, "Quillfish") == [("2026-01-01.md", 1)]
 
 
-def test_symbols_and_symbols_alone_of_a_name_are_asked_for(open_vault: OpenVault) -> None:
+def test_only_a_query_with_symbols_requires_them(open_vault: OpenVault) -> None:
     workspace = open_vault("=== a.md\n# A\n\nC++ it is.\n\n# B\n\nJust C.\n")
     assert of_query(workspace, "C++") == [("a.md", 1)]
     assert of_query(workspace, "C") == [("a.md", 1), ("a.md", 5)]
@@ -888,7 +888,7 @@ def test_words_in_different_pieces_of_one_long_section_count() -> None:
         assert (first.text, second.text) == (text, other)
 
 
-def test_a_phrase_over_the_end_of_a_piece_counts() -> None:
+def test_a_phrase_across_two_pieces_counts() -> None:
     """A long section is indexed in pieces; the phrase stands over every possible line end in it."""
     notes = {
         f"2026-01-01-{line:03}.md": long_section(
@@ -943,7 +943,7 @@ def test_a_query_is_an_exhaustive_filter(
 @pytest.mark.parametrize(
     "query", ["copper", '"copper kiln"', "copper \\ kiln", "copper's kiln", "copper\nkiln"]
 )
-def test_the_printed_call_of_a_query_goes_on_whatever_is_in_it(query: str) -> None:
+def test_the_printed_call_works_for_any_query(query: str) -> None:
     notes = {f"2026-01-{day:02}.md": lines_about("copper kiln", 30) for day in range(1, 9)}
     with open_notes({path: text.encode() for path, text in notes.items()}) as workspace:
         assert joined(pages_of(workspace, 500, query=query)) == notes
@@ -1052,7 +1052,7 @@ def test_under_the_limit_there_is_no_plan() -> None:
         assert plan_of(workspace, branch="acme")[1]
 
 
-def test_what_is_narrowed_comes_in_pages_however_large() -> None:
+def test_a_narrowed_result_comes_in_pages_however_large() -> None:
     raw = {path: text.encode() for path, text in SPREAD.items()}
     several: tuple[dict[str, Any], ...] = (
         {"since": "2026"},
@@ -1075,7 +1075,7 @@ MIXED = {
 }
 
 
-def test_shards_hold_each_note_once_however_much_of_its_date_is_known() -> None:
+def test_shards_contain_each_note_once_whatever_its_date_precision() -> None:
     raw = {path: text.encode() for path, text in MIXED.items()}
     with open_notes(raw, heavy_limit=1_000) as workspace:
         page, shards = plan_of(workspace, branch="acme")
@@ -1086,7 +1086,7 @@ def test_shards_hold_each_note_once_however_much_of_its_date_is_known() -> None:
 
 
 @pytest.mark.parametrize("head", HEADS.values(), ids=HEADS)
-def test_shards_hold_each_line_of_a_year_file_once(head: str) -> None:
+def test_shards_contain_each_line_of_a_year_file_once(head: str) -> None:
     parts = [
         head.format(day=f"2026-{month:02}-{day:02}")
         + "\n"

@@ -188,7 +188,7 @@ def test_far_hits_of_one_section_are_several_ranges(open_vault: OpenVault) -> No
         assert list(run.lines) == lines[run.first - 2 : run.last - 1]
 
 
-def test_the_line_that_answers_is_shown_wherever_it_stands(open_vault: OpenVault) -> None:
+def test_the_line_that_answers_is_shown_wherever_it_is(open_vault: OpenVault) -> None:
     lines = [f"- the yard book of week {number} is kept by the porter" for number in range(400)]
     for place in (3, 140, 399):
         lines[place] = f"- pallet {place} stands beside the gondola"
@@ -221,7 +221,7 @@ def test_a_note_that_is_only_a_heading_is_named(open_vault: OpenVault) -> None:
     assert "cust/acme/gondola.md" in printed(workspace.search("gondola"))
 
 
-def test_blanks_cut_from_the_front_of_a_line_are_said(open_vault: OpenVault) -> None:
+def test_a_line_without_its_leading_blanks_is_marked_as_cut(open_vault: OpenVault) -> None:
     blanks = " " * 1_300
     workspace = open_vault(
         f"=== cust/acme/kiln.md\n# A\n\n|{blanks}the gondola stands here{blanks}|\n\n"
@@ -340,7 +340,7 @@ def test_absent_words_leave_room_for_a_passage(open_vault: OpenVault, budget: in
     assert read_answer(text).passages >= 1
 
 
-def test_a_text_in_several_notes_is_not_counted_as_more(open_vault: OpenVault) -> None:
+def test_copies_are_not_counted_as_more_notes(open_vault: OpenVault) -> None:
     text = "The signing of the harbour contract moves into the small hall for the winter.\n"
     workspace = open_vault(
         "".join(f"=== cust/acme/2026-0{month}-01.md\n# Hall\n\n{text}" for month in range(1, 5))
@@ -360,14 +360,16 @@ _BEFORE = r"(?<![^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])"
     st.text("ab0é_中 -.\n", max_size=40),
     st.lists(st.text("ab0é", min_size=1, max_size=3), min_size=2, max_size=4),
 )
-def test_stems_follow_each_other_where_a_pattern_says_so(text: str, stems: list[str]) -> None:
+def test_stems_follow_each_other_as_a_regular_expression_finds_them(
+    text: str, stems: list[str]
+) -> None:
     pattern = re.compile(_BEFORE + _BETWEEN.join(map(re.escape, stems)))
     assert _follow_each_other(text, stems) == bool(pattern.search(text))
 
 
 @pytest.mark.parametrize("stems", [["a"] * 11 + ["b"], ["a" * 3_000] * 4, ["0"] * 8, ["a", "0"]])
 @pytest.mark.parametrize("text", ["a" * 200_000, "a-" * 100_000, "0" * 200_000, "a" * 99 + " 0"])
-def test_a_phrase_is_looked_for_once_through_a_text(text: str, stems: list[str]) -> None:
+def test_a_phrase_is_searched_in_linear_time(text: str, stems: list[str]) -> None:
     started = time.process_time()
     _follow_each_other(text, stems)
     assert time.process_time() - started < 1.5

@@ -185,7 +185,7 @@ letters_of_one_alphabet = st.sampled_from(ALPHABETS).flatmap(
 @example(word="чайный")
 @example(word="Αθήνας")
 @example(word="İĞDIR")
-def test_a_word_that_stands_alone_in_a_note_is_found_as_it_stands(word: str) -> None:
+def test_a_word_on_a_line_of_its_own_is_found_as_written(word: str) -> None:
     with opened({"note.md": f"# Note\n\nBefore\n{word}\nbehind.\n"}) as workspace:
         text = printed(workspace.search(word))
     assert "not in any note" not in text
@@ -352,7 +352,7 @@ def indexed_one_by_one(
     write(workspace.vault.root, {path: vault[path] for path in drafts})
 
 
-def test_notes_that_match_alike_keep_their_order_whichever_was_indexed_first() -> None:
+def test_equal_matches_keep_their_order_whichever_was_indexed_first() -> None:
     vault = dict.fromkeys(PATHS, "# Same\n\nThe gondola.\n")
     seen = set()
     for order in (PATHS, PATHS[::-1], PATHS[3:] + PATHS[:3]):
