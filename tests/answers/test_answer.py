@@ -1,4 +1,4 @@
-"""An answer and its parts as values: how each prints, and that what is printed reads back."""
+"""An answer and its parts as values: how each one prints, and that the printed form reads back."""
 
 import json
 import re

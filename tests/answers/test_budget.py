@@ -1,4 +1,4 @@
-"""Tokens are counted exactly, whatever the text, and what is taken fits."""
+"""Tokens are counted exactly, whatever the text, and what is cut to a budget fits."""
 
 import gzip
 import hashlib
@@ -51,7 +51,7 @@ GENERATOR = Path(__file__).parents[2] / "bench/make_token_table.py"
 
 
 def made_table(ranks: bytes, folder: Path) -> tuple[int, Path]:
-    """The exit code of the generator over a file of ranks, and where it writes the table."""
+    """Run the generator on a file of ranks; return its exit code and the path of the table."""
     given, made = folder / "ranks", folder / "made.table"
     given.write_bytes(ranks)
     command: list[str | Path] = [sys.executable, GENERATOR, given, "--to", made]
@@ -107,7 +107,7 @@ EXACT = [
 
 @pytest.fixture(params=["looked up", "encoded"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Counting with the table alone, or as once the encoder is loaded."""
+    """Count with the table alone, or with the encoder loaded."""
     way = str(request.param)
     tokenizer.encoder()
     monkeypatch.setattr(tokenizer, "_MOST_JOINED", 1 << 30)
@@ -211,7 +211,7 @@ def test_a_line_costs_no_less_than_its_lower_bound(text: str) -> None:
 def test_every_word_of_a_line_costs_at_least_one_token() -> None:
     assert least_tokens("") == 0
     assert least_tokens("- [ ] one two, three …") == 7
-    assert least_tokens("one two\tthree") == 1  # a sign that is not looked into
+    assert least_tokens("one two\tthree") == 1  # a control character: the line is not analysed
 
 
 @given(
@@ -314,7 +314,7 @@ def test_counting_a_million_characters_takes_linear_time(text: str) -> None:
 
 
 def seconds_alone(code: str, said: str = "") -> list[float]:
-    """What Python code prints in a process of its own: processor seconds."""
+    """Run Python code in its own process; return the CPU seconds that it prints."""
     clocked = f"import sys\nfrom time import process_time as now\n{code}"
     command = [sys.executable, "-X", "utf8", "-c", clocked]
     done = subprocess.run(command, input=said.encode(), capture_output=True, check=True)
@@ -323,7 +323,7 @@ def seconds_alone(code: str, said: str = "") -> list[float]:
 
 @pytest.fixture(scope="session")
 def loading_seconds() -> float:
-    """What loading the encoder costs, alone."""
+    """Return the CPU seconds that loading the encoder takes."""
     code = (
         "from workingset_mcp.answers.tokenizer import encoder\n"
         "start = now(); encoder(); print(now() - start)"

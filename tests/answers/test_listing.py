@@ -1,7 +1,6 @@
-"""Counts and lists are exact: every kind, group and filter; what only looks like an item is none.
+"""Counts and lists are exact: every kind, group and filter; what only looks like an item does not count.
 
-Here too: how a list is read back (`read_list`), and a second count of the boxes of any vault, by
-brute force over its files (`boxes_of`).
+`read_list` parses a printed list; `boxes_of` counts the boxes of any vault a second time, by brute force.
 """
 
 import re
@@ -47,7 +46,7 @@ Place = tuple[str, int]  # path and line; line 0 is the whole note
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A list read back: its total, its groups, the undated it names, the lines that fit."""
+    """A parsed list: its total, its groups, its undated items, the lines that fit."""
 
     kind: str
     total: int
@@ -66,7 +65,7 @@ class Listing:
 
 
 def read_list(text: str) -> Listing:
-    """Read an answer by its printed shapes alone."""
+    """Parse an answer from its text alone."""
     header, *lines = text.removesuffix("\n").split("\n")
     stated = _HEADER.fullmatch(header)
     assert stated, header
@@ -98,7 +97,7 @@ def read_list(text: str) -> Listing:
 
 
 def listed(workspace: Workspace, kind: str = "open", budget: int = 8_000, **asked: Any) -> Listing:
-    """A list that keeps its budget, and whose lines and the rest make its total."""
+    """Parse a list; check that it keeps its budget and that its lines and the rest add up."""
     text = printed(workspace.items(kind, budget=budget, **asked))
     assert exact_tokens(text) <= budget
     found = read_list(text)
@@ -902,7 +901,7 @@ _BOX = re.compile(r"^[ >]*(?:[-*+]|\d+[.)]) \[(.)\] (\S.*)$")
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A box as this file's own count sees it."""
+    """A box in the brute-force count."""
 
     path: str
     line: int
@@ -911,7 +910,7 @@ class Box:
 
 
 def boxes_of(path: str, text: str) -> Iterator[Box]:
-    """Every box outside fences, comments and tables, by a walk over the lines."""
+    """Find every box outside fences, comments and tables, line by line."""
     fence, comment = "", ""
     for number, line in enumerate(text.splitlines(), start=1):
         bare = line.strip()

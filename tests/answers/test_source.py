@@ -29,7 +29,7 @@ NO_END = "(no line end behind the last line)\n"
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One answer of `open` read back: its text byte for byte, and what continues it."""
+    """A parsed answer of `open`: its text byte for byte, and the lines that follow."""
 
     path: str
     lines: str
@@ -40,7 +40,7 @@ class Part:
 
 
 def read_part(answer: str) -> Part:
-    """Read an opened part by its printed shapes alone."""
+    """Parse an opened part from its text alone."""
     header = _HEADER.match(answer)
     assert header, answer[:200]
     head, rest = answer[: header.end()], answer[header.end() :]
@@ -73,14 +73,14 @@ def read_part(answer: str) -> Part:
 
 
 def all_parts(workspace: Workspace, path: str, budget: int) -> Iterator[Part]:
-    """Open a note and follow what each part names, to the end."""
+    """Open a note and follow the lines that each part names, to the end."""
     lines = None
     while True:
         part = read_part(printed(workspace.open(path, lines=lines, budget=budget)))
         yield part
         if part.next_lines is None:
             return
-        assert part.next_lines != lines, "no step forward"
+        assert part.next_lines != lines, "no progress"
         lines = part.next_lines
 
 

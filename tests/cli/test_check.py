@@ -1,7 +1,7 @@
-"""The linter and the gate, through `workingset-mcp check`, one vault a rule that trips it.
+"""The linter, tested through `workingset-mcp check` with one vault for each rule.
 
-Beside each vault that trips a rule stands one that nearly does and must not. At the end a tracker
-of 88 KB with an override kept by hand beside it: hook, full context and linter over one branch.
+Each rule also has a vault that nearly trips it but must not. The last section has a tracker of 88 KB with a
+hand-written override: hook, full context and linter on one branch.
 """
 
 import json
@@ -34,7 +34,7 @@ SEVERITIES = {rule.code: rule.severity for rule in RULES}
 
 
 def run(root: Path, *options: str) -> Result:
-    """`check` over a vault, its index beside it."""
+    """Run `check` on a vault, with its index beside it."""
     arguments = ["check", "--vault", str(root), "--index-dir", str(root.parent / "index")]
     result = CliRunner().invoke(main, [*arguments, *options])
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
@@ -42,7 +42,7 @@ def run(root: Path, *options: str) -> Result:
 
 
 def findings(root: Path) -> list[dict[str, Any]]:
-    """What `check` finds, as it says it in JSON."""
+    """Return the findings of `check` from its JSON."""
     envelope = json.loads(run(root, "--format", "json").stdout)
     assert (envelope["schema_version"], envelope["command"]) == (2, "check")
     found: list[dict[str, Any]] = envelope["data"]["findings"]
@@ -50,13 +50,13 @@ def findings(root: Path) -> list[dict[str, Any]]:
 
 
 def places(found: list[dict[str, Any]]) -> list[tuple[str, str, int]]:
-    """Code, path and line of every finding."""
+    """Return code, path and line of every finding."""
     return [(one["rule"], one["path"], one["line"]) for one in found]
 
 
 @pytest.fixture
 def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of the example vault, on the day it was written for."""
+    """Copy the example vault, and set the day that it was written for."""
     monkeypatch.setenv("WORKINGSET_TODAY", "2026-06-17")
     return Path(shutil.copytree(example_vault(), tmp_path / "example"))
 
@@ -125,18 +125,18 @@ class Case:
 
 
 def override(text: str, *, day: str = "2026-06-10") -> str:
-    """The override of the quay, dated."""
+    """Return a dated override of the quay."""
     return f"=== {OVERRIDE}\n---\nupdated: {day}\n---\n{text}\n"
 
 
-HEAD = 3  # lines of that override above its text
+HEAD = 3  # lines of front matter in that override
 NOTE = "=== cust/quay/2026-06-10.md\n# Call\n\nShort.\n"
 CAP_TEXT = "Keep the gate shut."
 KEPT = "=== cust/quay/index.md\n# Quay\n\n## STATUS (2026-06-10)\n\nAll well.\n"
 
 
 def filled(size: int) -> str:
-    """An override of so many bytes, front matter included."""
+    """Return an override of this many bytes, front matter included."""
     head = "---\nupdated: 2026-06-10\n---\n"
     return head + "The gate is shut at night.\n".ljust(size - len(head) - 1, "x") + "\n"
 
@@ -504,7 +504,7 @@ The office must be told two days ahead of every crossing.
 
 @pytest.fixture
 def written(make_vault: MakeVault) -> Path:
-    """A vault whose brief was written."""
+    """Make a vault with a written brief."""
     root = make_vault(BERTH)
     write_brief(root)
     assert findings(root) == []
@@ -606,19 +606,19 @@ def test_errors_fail_the_gate_and_warnings_only_when_strict(
 
 
 @pytest.mark.parametrize(
-    ("vault", "said"),
+    ("vault", "totals"),
     [
         (CLEAN, "0 errors, 0 warnings\n"),
         (WARNING, "0 errors, 1 warnings\n"),
         (BOTH, "1 errors, 1 warnings\n"),
     ],
 )
-def test_the_totals_go_to_stderr(make_vault: MakeVault, vault: str, said: str) -> None:
+def test_the_totals_go_to_stderr(make_vault: MakeVault, vault: str, totals: str) -> None:
     root = make_vault(vault)
     for shape in ("text", "json", "github"):
         result = run(root, "--format", shape)
-        assert result.stderr == said
-        assert said not in result.stdout
+        assert result.stderr == totals
+        assert totals not in result.stdout
 
 
 def test_text_names_the_place_the_rule_the_reason_and_the_fix(make_vault: MakeVault) -> None:
@@ -735,7 +735,7 @@ def test_questions_answered_in_all_four_places_pass(make_vault: MakeVault) -> No
 
 
 @pytest.mark.parametrize(
-    ("question", "line", "said"),
+    ("question", "line", "message"),
     [
         ("crane", 1, "question crane: not in the brief: The crane is early"),
         ("builder", 6, "question builder: not in the search: 1912"),
@@ -744,7 +744,7 @@ def test_questions_answered_in_all_four_places_pass(make_vault: MakeVault) -> No
     ],
 )
 def test_a_question_unanswered_in_any_place_is_found_by_its_name_and_line(
-    make_vault: MakeVault, question: str, line: int, said: str
+    make_vault: MakeVault, question: str, line: int, message: str
 ) -> None:
     changes = {
         "crane": ("The crane is late", "The crane is early"),
@@ -757,7 +757,7 @@ def test_a_question_unanswered_in_any_place_is_found_by_its_name_and_line(
     [finding] = found
     assert (finding["rule"], finding["severity"]) == ("WS501", "error")
     assert finding["path"] == FILE_NAME
-    assert finding["message"] == said
+    assert finding["message"] == message
     assert abs(finding["line"] - line) <= 1  # the entry or its question
 
 
@@ -846,7 +846,7 @@ def test_questions_of_a_vault_without_notes_are_unanswered(make_vault: MakeVault
     assert places(findings(root)) == [("WS501", FILE_NAME, 1)]
 
 
-# -- a tracker of 88 KB, and an override kept by hand beside it ------------------------------------
+# -- a tracker of 88 KB with a hand-written override -----------------------------------------------
 
 TRACKER = f"{QUAY}/tracker.md"
 TRACKER_BYTES = 88_000
@@ -881,7 +881,7 @@ NEW_BLOCKER = (
 
 
 def tracker() -> str:
-    """A long history, newest day first, every word of it invented: the same text every time."""
+    """Return a long invented history, newest day first; the text is the same every time."""
     choose = random.Random(88)
     who = ("Ebba Lind", "Odo Marsh", "Sunniva Aas", "Thorvald Brandt", "Gunvor Holm")
     what = ("the fenders", "the tide gauge", "berth 2", "the coal pier", "the north light")
@@ -931,8 +931,8 @@ def test_the_hook_injects_the_override_of_a_tracker_at_both_points(
     if with_index:
         open_vault(root).close()
     arguments = ["hook", "session-start", "--vault", str(root), "--index-dir"]
-    said = json.dumps({"cwd": str(root / QUAY), "source": source})
-    result = CliRunner().invoke(main, [*arguments, str(root.parent / "index")], input=said)
+    stdin = json.dumps({"cwd": str(root / QUAY), "source": source})
+    result = CliRunner().invoke(main, [*arguments, str(root.parent / "index")], input=stdin)
     assert (result.exit_code, result.stderr) == (0, "")
     assert len(result.stdout_bytes) <= 9_500
     text = json.loads(result.stdout)["hookSpecificOutput"]["additionalContext"]

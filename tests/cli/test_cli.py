@@ -1,6 +1,6 @@
-"""Every command as a person or a script meets it: exit codes, what stands on which stream, options.
+"""Every command as a person or a script uses it: exit codes, output streams, options.
 
-Most run through click's runner; what only a process shows (modules, terminals, pipes) is one.
+Most tests use click's runner; modules, terminals and pipes are tested in a process of their own.
 """
 
 import json
@@ -76,19 +76,19 @@ def vault(make_vault: MakeVault) -> Path:
     return make_vault(NOTES)
 
 
-def run(*arguments: str | Path, vault: Path | None = None, said: bytes = b"") -> Result:
-    """Run a command; over a vault its index lies beside it, as `open_vault` puts it."""
+def run(*arguments: str | Path, vault: Path | None = None, stdin: bytes = b"") -> Result:
+    """Run a command; the index of a vault is beside it, where `open_vault` puts it."""
     line = [str(argument) for argument in arguments]
     if vault is not None:
         line += ["--vault", str(vault), "--index-dir", str(vault.parent / "index")]
-    result = CliRunner().invoke(main, line, input=said)
+    result = CliRunner().invoke(main, line, input=stdin)
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
     assert "Traceback" not in result.output
     return result
 
 
 def said_by(result: Result) -> tuple[int, str, list[str]]:
-    """Exit code, stdout, and what begins each line of stderr."""
+    """Return the exit code, stdout, and the beginning of each line of stderr."""
     return (
         result.exit_code,
         result.stdout,
@@ -307,7 +307,7 @@ ENVELOPES: Mapping[str, tuple[Sequence[str], set[str]]] = {
 
 
 def envelope(result: Result) -> dict[str, Any]:
-    """The envelope that is all of stdout."""
+    """Parse stdout, which must be one envelope."""
     found: dict[str, Any] = json.loads(result.stdout)
     assert list(found) == ["schema_version", "command", "data"]
     assert found["schema_version"] == 2
@@ -713,8 +713,8 @@ def test_serve_without_a_vault_refuses_a_whole_home_folder(
     link = tmp_path / "link"
     link.symlink_to(home, target_is_directory=True)
     monkeypatch.setenv("USERPROFILE", str(home))
-    for said, folder in ((home, home), (link, home), (home, link), (home, "/")):
-        monkeypatch.setenv("HOME", str(said))
+    for home_path, folder in ((home, home), (link, home), (home, link), (home, "/")):
+        monkeypatch.setenv("HOME", str(home_path))
         monkeypatch.chdir(folder)
         result = run("serve")
         assert (result.exit_code, result.stdout) == (2, "")
@@ -745,7 +745,7 @@ def test_a_process_ends_with_the_same_codes(vault: Path, line: Sequence[str], co
 
 @pytest.mark.process
 def test_only_serve_and_demo_import_mcp(vault: Path) -> None:
-    """One process runs all others in turn, in 2 s, and names the first that imports it."""
+    """One process runs all other commands in turn, in 2 s, and names the first that imports `mcp`."""
     lines = [
         *ANSWERED.values(), ["brief", "--all", "--write"], ["hook", "session-start"],
         ["hook", "pre-compact"], ["install", "codex", "--hooks"],

@@ -1,6 +1,6 @@
-"""Moving older status blocks into an archive: no byte may be lost, in any order, at any moment.
+"""Moving older status blocks into an archive must never lose a byte, whatever happens at any moment.
 
-Properties run over the plan (bytes in, bytes out); what concerns files runs through the command.
+Property tests run on the plan (bytes in, bytes out); tests on files run the command.
 """
 
 import os
@@ -52,7 +52,7 @@ def planned(raw: bytes, archive: bytes = b"", keep: int = 1) -> Compaction:
 
 
 def restored(rest: bytes, archive: bytes) -> bytes:
-    """The note before it was compacted: every pointer line replaced by the part it points to."""
+    """Rebuild the note before compaction: replace every pointer line with the part it points to."""
     parts = parts_of(archive)
     name = re.escape(NAME.encode())
     pointer = rb"_Older status: \[%b\]\(<%b>\), part (\d+)_(?:\r\n|\n|\r)" % (name, name)
@@ -60,7 +60,7 @@ def restored(rest: bytes, archive: bytes) -> bytes:
 
 
 def unfolded(rest: bytes, archive: bytes) -> bytes:
-    """The note with every stretch back in its place, also one that moved inside another."""
+    """Put every stretch back in its place, also one that moved inside another."""
     for _ in range(20):
         before, rest = rest, restored(rest, archive)
         if rest == before:
@@ -69,7 +69,7 @@ def unfolded(rest: bytes, archive: bytes) -> bytes:
 
 
 def log(days: Sequence[str], filler: str = LONG * 5) -> str:
-    """A note with a status block a day."""
+    """Return a note with one status block for each day."""
     blocks = (f"## STATUS ({day})\n\nOf {day}.\n\n{filler}" for day in days)
     return (
         "# Lock\n\nA lock with two gates.\n\n" + "".join(blocks) + "## Background\n\nOld stones.\n"
@@ -79,7 +79,7 @@ def log(days: Sequence[str], filler: str = LONG * 5) -> str:
 DAYS = ("2026-06-12", "2026-05-28", "2026-05-02", "2026-04-11")
 
 
-# -- archive and rest are what was there before ----------------------------------------------------
+# -- archive and rest give back the note -----------------------------------------------------------
 
 FIXED_PIECES = (
     "```markdown\n## STATUS (2020-01-01)\n\nIn a fence.\n```\n\n",
@@ -108,7 +108,7 @@ PIECES = st.lists(st.one_of(DATED, st.sampled_from(FIXED_PIECES), st.just(LONG))
 
 @st.composite
 def notes(draw: st.DrawFn) -> bytes:
-    """A note over the least size, with any line ends, a mark in front or not, cut off or not."""
+    """Draw a note over the minimum size: any line ends, with or without BOM and final line end."""
     pieces = draw(PIECES)
     text = "".join(pieces)
     at = draw(st.integers(0, len(pieces)))
@@ -136,7 +136,7 @@ def test_archive_and_rest_give_back_the_note_byte_for_byte(
     parts = parts_of(done.archive)
     assert list(parts) == list(range(1, len(parts) + 1))
     at = 0
-    for part in parts.values():  # in the order in which they stood
+    for part in parts.values():  # in their original order
         at = raw.index(part, at) + len(part)
     assert bool(done.moved) == bool(parts)
     assert done.rest.startswith(BOM) == raw.startswith(BOM)
@@ -309,7 +309,7 @@ def test_marks_of_an_archive_inside_a_block_change_nothing(line: str) -> None:
 def test_an_earlier_pointer_line_stays_in_the_note(number: int) -> None:
     pointer = f"_Older status: [{NAME}](<{NAME}>), part {number}_"
     raw = log(DAYS).replace("Old stones.", f"Old stones.\n\n{pointer}\n").encode()
-    done = planned(raw)  # its archive was moved away, or never was there
+    done = planned(raw)  # its archive was moved away or never existed
     assert len(done.moved) == 3
     assert restored(done.rest, done.archive) == raw
 
@@ -327,7 +327,7 @@ def test_parts_are_numbered_on_from_those_an_archive_holds() -> None:
 
 @dataclass(frozen=True)
 class Files:
-    """A note on disk and the archive beside it."""
+    """A note on disk, with its archive."""
 
     note: Path
 
@@ -401,7 +401,7 @@ def test_a_branch_says_the_same_after_its_note_was_compacted(
 def test_a_kill_between_archive_and_note_loses_nothing_and_a_rerun_finishes(lock: Files) -> None:
     raw = lock.note.read_bytes()
     done = planned(raw)
-    lock.archive.write_bytes(done.archive)  # and here the power goes
+    lock.archive.write_bytes(done.archive)  # the power fails here
     assert lock.note.read_bytes() == raw
     assert compact(lock.note, "--apply").exit_code == 0
     rest, archive = lock.note.read_bytes(), lock.archive.read_bytes()
@@ -545,7 +545,7 @@ MOMENTS = ("planned", "new note written", "archive written", "names swapped", "n
 
 
 def interrupted_at(patch: pytest.MonkeyPatch, moment: str, save: Callable[[], None]) -> None:
-    """Have another program save something at a moment of `apply_compaction`."""
+    """Let another program save something at one point of `apply_compaction`."""
     steps = iter(MOMENTS[1:3])
     swaps = iter(MOMENTS[3:])
     really_sync, really_swap = os.fsync, replacing.exchange
@@ -559,7 +559,7 @@ def interrupted_at(patch: pytest.MonkeyPatch, moment: str, save: Callable[[], No
         really_swap(one, other)
         step = next(swaps)
         if step == moment or (step == MOMENTS[3] and moment == MOMENTS[4]):
-            save()  # a swap is undone only where something was saved behind it
+            save()  # a swap is undone only if something was saved after it
 
     patch.setattr(os, "fsync", fsync)
     patch.setattr(replacing, "exchange", exchange)
@@ -595,7 +595,7 @@ def test_what_another_program_saves_at_any_moment_stays(
     texts = [path.read_bytes() for path in lock.note.parent.iterdir()]
     assert sum(text.count(WORDS) for text in texts) >= saved[0] * (2 if save == "both are" else 1)
     assert all(any(f"Of {day}.".encode() in text for text in texts) for day in DAYS)
-    for part in parts_of(done.archive).values():  # nothing left the note that the archive lacks
+    for part in parts_of(done.archive).values():  # every part is in the note or in the archive
         assert part in lock.note.read_bytes() or part in lock.archive.read_bytes()
 
 

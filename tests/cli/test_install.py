@@ -1,6 +1,6 @@
-"""What `install` prints, read as a person's shell, a JSON and a TOML reader would read it.
+"""The output of `install`, read by a shell, a JSON parser and a TOML parser.
 
-The clients themselves are not started here; the server and the hooks that were printed are.
+The printed server and hooks are started here, but not the clients.
 """
 
 import json
@@ -68,14 +68,14 @@ def install(client: str, vault: Path | str, *options: str) -> Result:
 
 
 def printed(client: str, vault: Path | str, *options: str) -> str:
-    """What went to stdout of an install that succeeded."""
+    """Return stdout of an install that succeeded."""
     result = install(client, vault, *options)
     assert result.exit_code == 0, result.output
     return result.stdout
 
 
 def server_of(client: str, stdout: str) -> list[str]:
-    """The command line with which a client would start the server."""
+    """Return the command line with which a client starts the server."""
     if client in JSON_KEY:
         entry, _ = json.JSONDecoder().raw_decode(stdout)
         assert list(entry) == [JSON_KEY[client]]
@@ -92,14 +92,14 @@ def server_of(client: str, stdout: str) -> list[str]:
     begin = SHELL[client]
     assert words[: len(begin)] == begin
     command = words[len(begin) :]
-    if client == "gemini":  # reads the server's options as its own without a mark between
+    if client == "gemini":  # without `--`, it reads the server's options as its own
         assert "--" in command
         command.remove("--")
     return command
 
 
 def hooks_of(stdout: str) -> dict[str, Any]:
-    """The block of hooks: the last JSON object that was printed."""
+    """Parse the block of hooks: the last JSON object printed."""
     found: list[dict[str, Any]] = []
     at = stdout.find("{\n")
     while at >= 0:
@@ -111,7 +111,7 @@ def hooks_of(stdout: str) -> dict[str, Any]:
 
 
 def commands_in(entry: object) -> Iterator[str]:
-    """Every command line in a block of hooks."""
+    """Return every command line in a block of hooks."""
     if isinstance(entry, dict):
         for key, value in entry.items():
             if key in ("command", "bash", "powershell") and isinstance(value, str):
@@ -124,7 +124,7 @@ def commands_in(entry: object) -> Iterator[str]:
 
 
 def own() -> list[str]:
-    """How this interpreter's own installation starts."""
+    """Return the command that starts this installation."""
     script = Path(sys.executable).with_name("workingset-mcp")
     return [str(script)] if script.is_file() else [sys.executable, "-m", "workingset_mcp"]
 
@@ -308,8 +308,8 @@ def test_the_printed_server_starts_and_answers(vault: Path, client: str) -> None
             "clientInfo": {"name": "test", "version": "1"},
         },
     }  # fmt: skip
-    said = json.dumps(request).encode() + b"\n"
-    done = subprocess.run(command, input=said, capture_output=True, timeout=50, check=True)
+    stdin = json.dumps(request).encode() + b"\n"
+    done = subprocess.run(command, input=stdin, capture_output=True, timeout=50, check=True)
     answer = json.loads(done.stdout.splitlines()[0])
     assert answer["result"]["serverInfo"]["name"]
 
@@ -321,9 +321,9 @@ def test_a_printed_hook_runs_in_a_shell_and_injects(vault: Path, client: str) ->
     entry = hooks_of(printed(client, vault, "--hooks"))
     [line] = [command for command in commands_in(entry) if "session-start" in command]
     folder = str(vault / "cust" / "lock")
-    said = json.dumps({"cwd": folder, "workspace_roots": [folder], "source": "startup"})
+    stdin = json.dumps({"cwd": folder, "workspace_roots": [folder], "source": "startup"})
     done = subprocess.run(
-        ["sh", "-c", line], input=said.encode(), capture_output=True, timeout=50, check=True
+        ["sh", "-c", line], input=stdin.encode(), capture_output=True, timeout=50, check=True
     )
     assert "The lower gate is stuck." in json.dumps(json.loads(done.stdout))
 
@@ -333,9 +333,9 @@ def test_server_and_hooks_of_the_plugin_run_one_command_and_say_what_installed_h
 ) -> None:
     plugin = Path(__file__).parents[2] / "docs" / "packaging" / "claude-plugin"
     manifest = json.loads((plugin / ".claude-plugin" / "plugin.json").read_text(encoding="utf-8"))
-    said = json.loads((plugin / "hooks" / "hooks.json").read_text(encoding="utf-8"))
+    entry = json.loads((plugin / "hooks" / "hooks.json").read_text(encoding="utf-8"))
     [server] = manifest["mcpServers"].values()
-    runs = [run for groups in said["hooks"].values() for group in groups for run in group["hooks"]]
+    runs = [run for groups in entry["hooks"].values() for group in groups for run in group["hooks"]]
     assert [server["command"]] == sorted({run["command"] for run in runs})
     own = shlex.join(installing.own_command())
     ours = commands_in(hooks_of(printed("claude-code", vault, "--hooks")))

@@ -1,4 +1,4 @@
-"""What `--json` gives, by real commands: values, the text they were printed from, and exit codes."""
+"""The output of `--json` from real commands: the values, the same text as without it, exit codes."""
 
 import json
 import re
@@ -52,7 +52,7 @@ def run(root: Path, *line: str) -> Result:
 
 @pytest.fixture
 def ask(make_vault: MakeVault) -> Ask:
-    """The data of a command over the vault; `data.text` is what it prints without `--json`."""
+    """Return a function that runs a command with `--json`; `data.text` must be the text without it."""
     root = make_vault(VAULT)
 
     def ask_it(*line: str) -> dict[str, Any]:
@@ -320,7 +320,7 @@ ONLY_SOMETIMES = {"brief": {"branches", "briefs", "written"}}
 
 
 def documented(part: str) -> set[str]:
-    """The fields that a part of the page has a row for."""
+    """Return the fields that a section of the page has a row for."""
     rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \|", part, re.MULTILINE)
     return {name for row in rows for name in re.findall(r"\w+", row)}
 

@@ -1,4 +1,4 @@
-"""What briefs save, as a table, as data and as a page; and the briefs that a command writes."""
+"""The savings of briefs as table, data and page, and the briefs that `brief --write` writes."""
 
 import json
 import math
@@ -33,7 +33,7 @@ Run = Callable[..., Result]
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    """Run a command over a vault, its index in a folder of its own."""
+    """Return a function that runs a command on a vault with its index in a separate folder."""
 
     def run_it(vault: Path, command: str, *arguments: str) -> Result:
         index_dir = str(tmp_path / "index")
@@ -159,7 +159,7 @@ class Page(HTMLParser):
 
     @property
     def dots(self) -> dict[str, tuple[float, float, str]]:
-        """Place and title of the dot of each branch."""
+        """Return the position and title of the dot of each branch."""
         dots = [(attrs, text) for attrs, text in self.all("circle") if attrs.get("class") == "dot"]
         found = {
             attrs["data-branch"]: (float(attrs["cx"]), float(attrs["cy"]), text)

@@ -1,4 +1,4 @@
-"""Front matter, encodings and broken text: a brief is made all the same and names what is wrong."""
+"""Front matter, encodings and broken text: the brief is still made, and names what is wrong."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""A brief within its budget in tokens and bytes; what it counts is what it shows and leaves out."""
+"""A brief keeps its budget in tokens and bytes, and its counts cover what it shows and leaves out."""
 
 import re
 import shutil

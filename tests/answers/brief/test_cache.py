@@ -1,4 +1,4 @@
-"""Briefs that a server keeps: whatever changes shows at once, and what is kept stays small."""
+"""The cache of briefs: every change shows at once, and the cache stays small."""
 
 import os
 import threading
@@ -47,7 +47,7 @@ def put(root: Path, name: str, text: str) -> None:
 
 
 def same_size_and_time(root: Path) -> None:
-    """Another byte in a note, its size and time of writing as before."""
+    """Change bytes of a note, but keep its size and its modification time."""
     note = root / ACME / "2026-06-16-call.md"
     before = note.stat()
     note.write_bytes(note.read_bytes().replace(b"Pump", b"Mill"))
@@ -74,7 +74,7 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 def around(
     change: Callable[[Path], object], workspace: Workspace, ask: Callable[[Workspace], str]
 ) -> tuple[str, str, str]:
-    """An answer before a change, asked twice; behind it; and of a workspace that never saw another."""
+    """Return an answer before a change (checked twice), after it, and from a fresh workspace after it."""
     first = ask(workspace)
     assert ask(workspace) == first
     change(workspace.vault.root)

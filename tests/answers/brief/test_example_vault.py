@@ -1,7 +1,7 @@
-"""The example vault answers its own questions, each where its list says.
+"""The example vault answers its questions, each in the place that its list names.
 
-The list is fixtures/vault/workingset-questions.yaml. The briefs under golden/ change in the commit
-that means to change them: `pytest --inline-snapshot=fix`.
+The list is fixtures/vault/workingset-questions.yaml. Update the briefs under golden/ in the commit that
+changes them: `pytest --inline-snapshot=fix`.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ BUDGETS = (8_000, 2_000)
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question with the facts of its answer, and where they have to stand."""
+    """A question, the facts of its answer, and the place where they must be."""
 
     id: str
     question: str

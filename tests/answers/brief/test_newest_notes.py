@@ -73,7 +73,7 @@ def test_the_dated_sections_of_a_year_file_are_notes_of_their_own(open_vault: Op
 
 
 def below_newer(note: str) -> str:
-    """A vault with this note as the fourth newest, where only lines that commit are shown."""
+    """Return a vault with this note as the fourth newest, of which only commitments are shown."""
     newer = "".join(
         f"=== cust/acme/2026-06-1{day}-call.md\n# Call\n\nTom will ask mill number {day} for two pumps.\n"
         for day in range(3)
@@ -159,7 +159,7 @@ def test_lines_of_the_status_block_and_the_lists_are_not_repeated_in_the_newest_
 
 
 def test_the_count_of_lines_left_out_of_the_newest_notes_is_true(open_vault: OpenVault) -> None:
-    """Also where the newest note of all shows nothing, its one line being too long."""
+    """Also if the newest note shows nothing because its only line is too long."""
     long = "Mira will order steel, " + "and bolts of another size, " * 400 + "this week."
     lines = "".join(f"Tom will do the job number {n} at the lock house.\n" for n in range(1, 6))
     shown = brief(

@@ -250,7 +250,7 @@ def test_a_template_is_not_a_source_of_items(open_vault: OpenVault, path: str) -
 ACTION_HEADINGS = [
     ("# Call\n\n## Action items\n", True),
     ("# Call\n\n### Next steps:\n", True),
-    ("# Call\n\n## TODO\n", True),  # such a heading is what is tested: nothing is left to do
+    ("# Call\n\n## TODO\n", True),  # an action heading in the test's data, not a task
     ("# Call\n\n## Follow-up\n", True),
     ("# Call\n\n## ✅ Action points\n", True),
     ("# Call\n\n**Next steps**\n", True),

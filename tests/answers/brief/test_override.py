@@ -1,4 +1,4 @@
-"""The override: first, word for word, or left out with a warning."""
+"""The override comes first and verbatim, or is left out with a warning."""
 
 import re
 

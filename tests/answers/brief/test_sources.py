@@ -1,4 +1,4 @@
-"""Which files of a branch a brief is made from: no other brief, no copy, no file of an editor."""
+"""A brief uses only the notes of its branch: no other brief, no conflict copy, no editor file."""
 
 import os
 import re

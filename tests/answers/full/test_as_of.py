@@ -50,7 +50,7 @@ def _utc(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def git(folder: Path, *arguments: str, day: str = "2026-01-01", check: bool = True) -> str:
-    """Run git as a person does, but with no configuration of theirs; at noon of a day."""
+    """Run git without a user's configuration, at noon of a day."""
     stamp = f"{day}T12:00:00+0000" if len(day) == 10 else day
     environment = {
         "PATH": os.environ["PATH"],
@@ -78,7 +78,7 @@ def git(folder: Path, *arguments: str, day: str = "2026-01-01", check: bool = Tr
 
 
 def commit(folder: Path, day: str, *, text: str = "") -> str:
-    """Write files, commit all that differs, and return the commit's name."""
+    """Write files, commit every change, and return the commit's name."""
     if text:
         write_vault(folder, text)
     git(folder, "add", "--all")
@@ -112,7 +112,7 @@ STAGES = (
 
 
 def status_text(number: int) -> str:
-    """The index as it stood after a commit; each overwrites the one before."""
+    """Return the text of the index after a commit; each commit overwrites it."""
     return (
         f"# Acme\n\nWhat stands.\n\n## Status ({DAYS[number]})\n\nMigration: {STAGES[number]}.\n\n"
         f"- step {number + 1} of 12\n\n## People\n\nMira.\n"
@@ -121,14 +121,14 @@ def status_text(number: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """A repository over a vault, and the names of its twelve commits."""
+    """A repository with a vault, and the names of its twelve commits."""
 
     root: Path
     commits: tuple[str, ...]
 
 
 def make_history(root: Path, vault: Path) -> Repository:
-    """Twelve commits: a status each, a note that goes, one that comes, two folders renamed."""
+    """Make twelve commits: a status each, one note deleted, one added, two folders renamed."""
     commits = []
     (vault / "cust").mkdir(parents=True, exist_ok=True)
     for number, day in enumerate(DAYS):
@@ -169,7 +169,7 @@ def workspace(repository: Repository, open_vault: OpenVault) -> Workspace:
     return open_vault(repository.root)
 
 
-ASKED = {  # a day -> the commit that stood then
+ASKED = {  # a day -> the newest commit up to that day
     "the day of the first commit": ("2026-02-03", 0),
     "six days later": ("2026-02-17", 1),
     "the day before the next": ("2026-03-24", 4),
@@ -289,9 +289,9 @@ def test_later_edits_do_not_change_the_pages_of_a_day(
     commit(repository.root, "2026-06-10")
     assert printed(workspace.full(**first.following, budget=600)) == untouched
     commit(repository.root, "2026-05-30", text="=== cust/acme/2026-05-02.md\nOf that very day.\n")
-    said = read_page(printed(workspace.full(**first.following, budget=600)))
-    assert said.state == "changed since page 1"
-    assert said.blocks == ()
+    page = read_page(printed(workspace.full(**first.following, budget=600)))
+    assert page.state == "changed since page 1"
+    assert page.blocks == ()
 
 
 def test_a_vault_in_a_subfolder_of_the_repository(tmp_path: Path, open_vault: OpenVault) -> None:
@@ -448,7 +448,7 @@ def test_the_last_minute_of_a_day_belongs_to_it(tmp_path: Path, open_vault: Open
 
 
 def test_a_query_narrows_the_notes_of_a_commit(tmp_path: Path, open_vault: OpenVault) -> None:
-    """`as_of` and `query` together: never one of them silently dropped."""
+    """`as_of` and `query` work together; neither is silently ignored."""
     root = begun(tmp_path / "vault")
     commit(
         root,
@@ -820,7 +820,7 @@ def test_a_clone_without_trees_uses_the_dates(
 
 @dataclass(frozen=True, slots=True)
 class Trap:
-    """A configuration that runs a script, files it needs, and a git command that springs it."""
+    """A configuration that makes git run a script, the files it needs, and a command that triggers it."""
 
     configured: Mapping[str, str]  # `TRAP` is the script, `HOOKS` a folder of hooks
     attributes: str = ""
@@ -921,7 +921,7 @@ TRAPS = {
 
 
 def set_trap(vault: Path, folder: Path, trap: Trap) -> Path:
-    """Arm a repository; returns the marker that the script touches."""
+    """Set a trap in a repository; return the marker that its script touches."""
     marker, script, hooks = folder / "marker", folder / "trap.sh", folder / "hooks"
     script.write_text(f"#!/bin/sh\ntouch '{marker}'\nexit 1\n", encoding="utf-8")
     script.chmod(0o755)
@@ -1007,7 +1007,7 @@ BARS = {
 def test_each_safeguard_applies_to_every_git_command(
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Most traps meet several bars; so that none of them can go unseen, git is overheard."""
+    """Several safeguards stop most traps, so each is checked on its own: a wrapper records git's calls."""
     real, heard = shutil.which("git"), tmp_path / "heard"
     heard.mkdir()
     script = tmp_path / "bin/git"
@@ -1045,7 +1045,7 @@ HIDDEN = "The code word is hunter walrus."
 
 @pytest.fixture
 def private(tmp_path: Path) -> Path:
-    """Somebody's repository, which no vault but their own may show."""
+    """Make somebody else's repository, which only their own vault may show."""
     folder = begun(tmp_path / "private")
     commit(folder, "2026-02-01", text=f"=== cust/acme/secret.md\n# Secret\n\n{HIDDEN}\n")
     return folder
@@ -1147,7 +1147,7 @@ def test_large_notes_of_a_commit_are_read_one_by_one(tmp_path: Path) -> None:
         (vault / "n" / f"{at}.md").write_bytes(b"a" * 9_000_000 + b"%d\n" % at)
     commit(vault, "2026-02-01")
     listed = files_at(vault, "2026-05-31")
-    blobs = Blobs(vault, listed.name, 9_000_002)  # the half of them with two digits is too large
+    blobs = Blobs(vault, listed.name, 9_000_002)  # those with a two-digit number are too large
     tracemalloc.start()
     try:
         sizes = [len(raw or b"") for raw in blobs.each([file.blob for file in listed.files])]

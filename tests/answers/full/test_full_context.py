@@ -1,7 +1,6 @@
 """Full context: joined pages are the notes, whatever the budget; windows, queries, plans, cursors.
 
-Here too: how a page is read back (`read_page`) and how the calls it prints are followed
-(`pages_of`), for every test of history.
+`read_page` parses a page, and `pages_of` follows the calls that pages print; other tests use both.
 """
 
 import ast
@@ -64,7 +63,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """An answer read back: what its first line states, the lines below it, its blocks."""
+    """A parsed answer: the values of its first line, the lines below it, its blocks."""
 
     subject: str
     tokens: int
@@ -87,7 +86,7 @@ class Page:
 
     @property
     def ends_inside(self) -> bool:
-        """Whether the next page goes on inside the last stretch of this one."""
+        """Whether the next page continues inside the last stretch of this one."""
         return bool(self.following and self.following["cursor"].split(".")[3] != "0")
 
     @property
@@ -100,7 +99,7 @@ class Page:
 
 
 def read_page(text: str) -> Page:
-    """Read an answer by its printed shapes alone."""
+    """Parse an answer from its text alone."""
     header, _, rest = text.partition("\n")
     stated = _HEADER.fullmatch(header)
     assert stated, header
@@ -154,7 +153,7 @@ def number(stated: str) -> int:
 
 
 def arguments_in(line: str) -> dict[str, Any]:
-    """Arguments of the call that a line prints, read as a model would write it again."""
+    """Parse the arguments of the call on a line, as a model would copy them."""
     printed = re.search(r"query_full_context\(.*\)", line)
     assert printed, line
     call = ast.parse(printed[0], mode="eval").body
@@ -169,7 +168,7 @@ def pages_of(
     max_bytes: int | None = None,
     **arguments: Any,
 ) -> list[Page]:
-    """Every page, by following the printed calls; each keeps its budget and its bytes."""
+    """Read every page by following the printed calls; check the budget and the bytes of each."""
     budgets = cycle((budgets,)) if isinstance(budgets, int) else cycle(budgets)
     limits = Limits(max_bytes=max_bytes) if max_bytes else None
     pages: list[Page] = []
@@ -191,7 +190,7 @@ def pages_of(
 
 
 def joined(pages: Iterable[Page]) -> dict[str, str]:
-    """The texts of the notes by path, in the order in which the pages show them."""
+    """Join the texts of the notes by path, in the order of the pages."""
     texts: dict[str, str] = {}
     for page in pages:
         for block in page.blocks:
@@ -201,7 +200,7 @@ def joined(pages: Iterable[Page]) -> dict[str, str]:
 
 
 def stretches(pages: Iterable[Page]) -> list[tuple[str, int, str]]:
-    """The stretches of notes that pages show: path, first line and text, parts joined."""
+    """Collect the stretches on the pages as path, first line and text, with their parts joined."""
     found: list[tuple[str, int, str]] = []
     goes_on = False
     for page in pages:
@@ -219,7 +218,7 @@ def stretches(pages: Iterable[Page]) -> list[tuple[str, int, str]]:
 
 @contextmanager
 def open_notes(notes: Mapping[str, bytes], **chosen: Any) -> Iterator[Workspace]:
-    """A workspace over a vault of these files, indexed in memory."""
+    """Open a workspace on a vault of these files, indexed in memory."""
     with tempfile.TemporaryDirectory() as folder:
         for path, raw in notes.items():
             file = Path(folder) / path
@@ -319,7 +318,7 @@ def test_a_page_with_no_text_after_it_is_the_last(example_workspace: Workspace) 
 
 # -- any branch ------------------------------------------------------------------------------------
 
-# A vault is built for each example: few of them, and a failing one is not made smaller.
+# Each example builds a vault: few examples, and no shrinking of a failing one.
 few_vaults = settings(
     max_examples=20,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
@@ -350,7 +349,7 @@ LINES = (
     *("[workingset] cust/acme: 3 tokens in 1 note · page 1 of 1 · 9/500 tokens · index current",),
     *('next: query_full_context(branch="x", cursor="p2.abcdef.0.0")', "## Status (2026-06-01)"),
 )
-LONG_LINES = {  # by a name that is written in their place, so that an example can be read
+LONG_LINES = {  # by a placeholder, which keeps printed examples readable
     "⟦words⟧": "The harbour crane lifts a crate, and another. " * 600,  # over 5,000 tokens
     "⟦letters⟧": "x" * 9_000,
     "⟦storehouses⟧": "倉" * 4_000,
@@ -367,7 +366,7 @@ any_line = st.one_of(
 
 @st.composite
 def any_text(draw: st.DrawFn) -> str:
-    """Text of a note with line ends of one kind, or of all kinds; the last may have none."""
+    """Draw a text with line ends of one kind or of all kinds; the last line may have none."""
     lines = draw(st.lists(any_line, max_size=20))
     end = draw(st.sampled_from(("\n", "\r\n", "\r", None)))
     ends = [end or draw(st.sampled_from(("\n", "\r\n", "\r"))) for _ in lines]
@@ -377,7 +376,7 @@ def any_text(draw: st.DrawFn) -> str:
 
 
 def written(text: str) -> str:
-    """The text with its long lines."""
+    """Replace the placeholders in a text by their long lines."""
     for name, line in LONG_LINES.items():
         text = text.replace(name, line)
     return text
@@ -387,7 +386,7 @@ any_encoding = st.sampled_from(("utf-8", "utf-8", "utf-8-sig", "utf-16"))  # the
 
 
 def line_of(text: str, offset: int) -> int:
-    """Number of the line that the character at `offset` stands in."""
+    """Return the number of the line that contains the character at `offset`."""
     ends = (matched.end() for matched in _LINE_END.finditer(text))
     return 1 + sum(1 for end in ends if end <= offset)
 
@@ -447,10 +446,10 @@ def test_a_line_longer_than_a_page_continues_at_the_exact_character(end: str) ->
         ("The harbour crane lifts a crate, and another. " * 300, 200, None),
         ("The harbour crane lifts a crate, and another. " * 300, 20_000, 1_000),
         (" " * 6_000 + "end", 20_000, 2_000),  # 50 tokens, 6,000 bytes
-        ("`" * 3_000, 300, None),  # the fence around it costs as much again, twice
-        ("`" * 3_340, 5_000, None),  # with its fence 2 % too long
+        ("`" * 3_000, 300, None),  # the fence around it is as long, twice
+        ("`" * 3_340, 5_000, None),  # 2 % too long with its fence
     ],
-    ids=["few tokens", "few bytes", "few bytes, cheap tokens", "a dear fence", "a dear fence, 2 %"],
+    ids=["few tokens", "few bytes", "few bytes, cheap tokens", "a long fence", "a long fence, 2 %"],
 )
 def test_pages_continue_through_a_long_line_whatever_it_costs(
     line: str, budget: int, max_bytes: int | None
@@ -531,14 +530,14 @@ def test_an_edit_inside_the_result_is_reported_and_nothing_is_shown(
         edit(workspace.vault.root)
         text = printed(workspace.full(**first.following, budget=700))
         assert exact_tokens(text) <= 700
-        said = read_page(text)
-        assert said.state == "changed since page 1"
-        assert said.blocks == ()
+        page = read_page(text)
+        assert page.state == "changed since page 1"
+        assert page.blocks == ()
         assert "Line" not in text
-        assert said.following == {"branch": "cust/acme"} | {
+        assert page.following == {"branch": "cust/acme"} | {
             name: value for name, value in asked.items() if name != "branch"
         }
-        again = joined(pages_of(workspace, 700, **said.following))
+        again = joined(pages_of(workspace, 700, **page.following))
         assert again == texts_on_disk(workspace, "cust/acme")
         assert list(again) == sorted(again)
 
@@ -587,9 +586,9 @@ def test_a_cursor_of_another_call_shows_nothing() -> None:
             {"branch": "acme", "query": "line"},
         )
         for other in others:
-            said = read_page(printed(workspace.full(**other, cursor=cursor, budget=700)))
-            assert said.blocks == ()
-            assert said.state
+            page = read_page(printed(workspace.full(**other, cursor=cursor, budget=700)))
+            assert page.blocks == ()
+            assert page.state
 
 
 UNKNOWN = ["p2", "2", "next", "p2.zzzzzz.0.0", "p2.abcdef.0", "p.abcdef.0.0", "P2.abcdef.0.0", "-1"]
@@ -869,7 +868,7 @@ def test_only_a_query_with_symbols_requires_them(open_vault: OpenVault) -> None:
 
 
 def long_section(**lines: str) -> str:
-    """A section of about 9,000 characters, some of whose lines are given: `line_3="…"`."""
+    """Return a section of about 9,000 characters; arguments replace lines: `line_3="…"`."""
     found = [f"The yard of report {line} is swept and quiet again." for line in range(180)]
     for name, text in lines.items():
         found[int(name.removeprefix("line_"))] = text
@@ -889,7 +888,7 @@ def test_words_in_different_pieces_of_one_long_section_count() -> None:
 
 
 def test_a_phrase_across_two_pieces_counts() -> None:
-    """A long section is indexed in pieces; the phrase stands over every possible line end in it."""
+    """A long section is indexed in pieces; try the phrase across every line end in it."""
     notes = {
         f"2026-01-01-{line:03}.md": long_section(
             **{f"line_{line}": "Here is the copper", f"line_{line + 1}": "kiln, at last."}
@@ -953,11 +952,11 @@ def test_the_printed_call_works_for_any_query(query: str) -> None:
 
 
 class GoneError(Exception):
-    """What the edge raises in a call that was cancelled."""
+    """The error that a cancelled call raises."""
 
 
 def gone_after(times: int) -> Callable[[], None]:
-    """A caller who still waits this many times when asked."""
+    """Return a check that lets the caller be gone after this many calls."""
     answers = iter(range(times))
 
     def ask() -> None:
@@ -981,7 +980,7 @@ def test_work_for_a_caller_who_is_gone_stops_between_two_notes(
         assert joined(pages_of(workspace, 5_000, **asked)).keys() == notes.keys()
 
 
-# -- a plan, where it is too much ------------------------------------------------------------------
+# -- a plan for too large a result -----------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -1138,7 +1137,7 @@ VERBS = ("arrived before", "was moved behind", "replaced", "was checked against"
 
 
 def report(day: int) -> str:
-    """About 3,400 tokens on what happened on a day."""
+    """Return a report of about 3,400 tokens on one day."""
     lines = [f"# Report {day}\n\n"]
     for line in range(250):
         at = day * 250 + line
@@ -1162,7 +1161,7 @@ def heavy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Workspace,
     chosen = Settings(index_dir=str(tmp_path_factory.mktemp("index")))
     with closing(Workspace(root, chosen)) as workspace:
         workspace.build()
-        exact_tokens("warm")  # a server loads the table behind its start
+        exact_tokens("warm")  # a server loads the encoder after its start
         yield workspace, texts
 
 

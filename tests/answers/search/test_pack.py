@@ -1,6 +1,6 @@
-"""What is shown of the sections that match: runs of whole lines, fenced, in tiers, within a budget.
+"""Matching sections are shown as runs of whole lines, fenced, in tiers, within a budget.
 
-Here too: how a search answer is read back (`read_answer`), for every test of search.
+`read_answer` parses a search answer; other tests of search use it.
 """
 
 import re
@@ -26,7 +26,7 @@ _RUN = re.compile(r"### (.+?):(\d+)(?:-(\d+))?( · .*)?")
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Lines of a note as a search shows them; `about` stands at the first run of a passage only."""
+    """Lines of a note as a search shows them; only the first run of a passage has `about`."""
 
     path: str
     first: int
@@ -42,7 +42,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A search answer read back: `notices` stand above the passages, `remarks` between or below."""
+    """A parsed search answer: `notices` are above the passages, `remarks` between or below them."""
 
     passages: int
     notes: int
@@ -58,7 +58,7 @@ class Answer:
 
 
 def read_answer(text: str) -> Answer:
-    """Read a search answer by its printed shapes alone."""
+    """Parse a search answer from its text alone."""
     header, *lines = text.removesuffix("\n").split("\n")
     matched = _HEADER.fullmatch(header)
     assert matched, header
@@ -87,7 +87,7 @@ def _run(begun: re.Match[str], rest: Iterator[str]) -> Run:
 
 
 def lines_of(file: Path) -> list[str]:
-    """Lines of a file without their ends, as line numbers count them."""
+    """Split a file into lines as line numbers count them, without line ends."""
     text = file.read_bytes().decode("utf-8", "replace").removeprefix("\ufeff")
     return re.split(r"\r\n|\n|\r", text)
 
@@ -276,8 +276,8 @@ def test_an_answer_keeps_its_budget_and_counts_itself(open_vault: OpenVault, bud
     assert answer.passages >= 1
     assert answer.notes == len(answer.paths)
     left = 60 - answer.notes
-    said = [f'{left} more notes match: raise budget, add words, or branch="cust/acme"']
-    assert list(answer.remarks) == (said if left else [])
+    expected = [f'{left} more notes match: raise budget, add words, or branch="cust/acme"']
+    assert list(answer.remarks) == (expected if left else [])
 
 
 def test_a_larger_budget_shows_no_less(open_vault: OpenVault) -> None:
@@ -350,7 +350,7 @@ def test_copies_are_not_counted_as_more_notes(open_vault: OpenVault) -> None:
     assert [line for line in answer.remarks if "more note" in line] == []
 
 
-# -- words of a phrase, found without a pattern that tries every way to part them -----------------
+# -- words of a phrase, found without a regular expression that backtracks -------------------------
 
 _BETWEEN = r"\w*\W{0,3}"
 _BEFORE = r"(?<![^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])"

@@ -1,6 +1,6 @@
-"""What a person types, as concepts: one line a form.
+"""Queries as people type them, and their concepts: one row for each form.
 
-A concept is written `kind:text`, its text in lower case. Not here: what the concepts find
+A concept is written `kind:text`, with its text in lower case. Not here: what the concepts find
 (`test_search_kinds`).
 """
 

@@ -1,8 +1,7 @@
-"""Each kind of question that people ask, on a vault of its own: what is found, first, and said.
+"""Each kind of question that people ask, on a vault of its own: what is found, what comes first, what is said.
 
-The kinds come from what went wrong for people with other tools: words the index splits otherwise,
-marks that are syntax elsewhere, stems, scripts without blanks, words that are in no note, copies,
-neighbours of a branch, dates, sizes.
+The kinds come from failures of other search tools: words that an index splits differently, characters that
+are syntax elsewhere, stems, scripts without spaces, absent words, copies, neighbouring branches, dates, sizes.
 """
 
 import re
@@ -19,13 +18,13 @@ from workingset_mcp.workspace.facade import Workspace
 
 
 def found(workspace: Workspace, query: str, **limits: Any) -> list[str]:
-    """Names of the notes that a search shows, best first, without folder and ending."""
+    """Return the names of the notes that a search shows, best first, without folder and suffix."""
     paths = read_answer(printed(workspace.search(query, **limits))).paths
     return [path.rpartition("/")[2].removesuffix(".md") for path in paths]
 
 
 def notices(workspace: Workspace, query: str, **limits: Any) -> str:
-    """What a search says above its passages."""
+    """Return the lines above the passages of a search."""
     return "\n".join(read_answer(printed(workspace.search(query, **limits))).notices)
 
 
@@ -598,7 +597,7 @@ def test_an_absent_word_of_such_a_script_is_named(open_vault: OpenVault, query: 
     )
 
 
-# -- words that are nowhere, weak answers ----------------------------------------------------------
+# -- absent words, weak answers --------------------------------------------------------------------
 
 WORDS = vault_of(
     {
@@ -908,10 +907,10 @@ def test_the_glossary_is_searched_named_and_comes_after_the_word_itself(
 def test_the_glossary_answers_if_the_word_itself_is_absent(open_vault: OpenVault) -> None:
     notes = {"other": "# Other\n\nThe number of engineers is twelve.", "no": "# No\n\nNothing."}
     workspace = open_vault(vault_of(notes), glossary={"headcount": ("engineers",)})
-    said = notices(workspace, "headcount").split("\n")
+    lines = notices(workspace, "headcount").split("\n")
     assert found(workspace, "headcount") == ["other"]
-    assert said[0].startswith("not in any note: headcount")
-    assert said[1] == "searched too (glossary): engineers"
+    assert lines[0].startswith("not in any note: headcount")
+    assert lines[1] == "searched too (glossary): engineers"
 
 
 # -- filters ---------------------------------------------------------------------------------------
@@ -1153,7 +1152,7 @@ def test_a_line_up_to_300_characters_is_never_cut(open_vault: OpenVault) -> None
         assert set(run.lines) == {line}
 
 
-# -- what is no source -----------------------------------------------------------------------------
+# -- files that are not searched -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["brief.md", "Brief of June.md", "context/old.md"])

@@ -32,7 +32,7 @@ def weighed(concept: Concept) -> Weighed:
 
 
 def found(asked: str, text: str) -> list[tuple[bool, bool]]:
-    """Whether ranking and passages find each concept of a query in a folded text."""
+    """Return whether ranking and passages find each concept of a query in a folded text."""
     return [
         (bool(finder_of_ranking(one, STEMMER)(text, 0)[0]), finder_of_passages(one)(text))
         for one in map(weighed, parse_query(asked).concepts)
