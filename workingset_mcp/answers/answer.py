@@ -224,18 +224,18 @@ def fenced(text: str) -> str:
 
 def closing_fence(lines: Sequence[str]) -> list[str]:
     """Return the line that closes the code block these lines leave open; empty if they leave none open."""
-    opened = prefix = ""
+    opening = prefix = ""
     for line in lines:
-        if opened and prefix and not line.lstrip().startswith(">"):
-            opened = ""  # a code block inside a block quote ends with it
+        if opening and prefix and not line.lstrip().startswith(">"):
+            opening = ""  # a code block inside a block quote ends with it
         matched = _FENCE.match(line)
         if not matched:
             continue
-        if not opened:
-            prefix, opened = matched[1], matched[2]
-        elif matched[2].startswith(opened) and not matched[3].strip():
-            opened = ""
-    return [prefix + opened] if opened else []
+        if not opening:
+            prefix, opening = matched[1], matched[2]
+        elif matched[2].startswith(opening) and not matched[3].strip():
+            opening = ""
+    return [prefix + opening] if opening else []
 
 
 def quoted_block(text: str, number: int, *runs: Source) -> str:

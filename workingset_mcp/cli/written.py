@@ -18,7 +18,7 @@ _ELSEWHERE = "Rename it, or give --out FILE."
 
 
 class BriefNotReplaced(VaultError):
-    """A `brief.md` was left alone because it may not be ours."""
+    """A `brief.md` that was left alone, because it may not be ours."""
 
 
 def write_brief(

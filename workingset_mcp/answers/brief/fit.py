@@ -103,13 +103,13 @@ def _render_all(
     return found
 
 
-def _limits(wanted: dict[str, Rendered], room: int) -> dict[str, int]:
+def _limits(rendered: dict[str, Rendered], room: int) -> dict[str, int]:
     """Return the token limit of each section: its cost up to its share, then unused room by priority."""
-    override = count_tokens(wanted[SECTIONS[0].title].text)
-    costs = {s.title: _cost(s, wanted[s.title]) for s in SECTIONS}
+    override = count_tokens(rendered[SECTIONS[0].title].text)
+    costs = {s.title: _cost(s, rendered[s.title]) for s in SECTIONS}
     limits = {s.title: min(costs[s.title], int((room - override) * s.share)) for s in SECTIONS}
     limits[SECTIONS[0].title] = costs[SECTIONS[0].title]
-    floors = {s.title: _floor(s, wanted[s.title]) for s in SECTIONS}
+    floors = {s.title: _floor(s, rendered[s.title]) for s in SECTIONS}
     status = SECTIONS[1].title  # it keeps its whole share, and a short status is shown whole
     limits[status] = max(limits[status], min(costs[status], SHORT_STATUS_TOKENS))
     floors[status] = limits[status]

@@ -17,7 +17,7 @@ from workingset_mcp.settings import Settings
 from workingset_mcp.vault.folder import LeftOut
 
 
-class _Opened(Protocol):
+class _OpenVault(Protocol):
     @property
     def index(self) -> Engine: ...
     @property
@@ -27,14 +27,14 @@ class _Opened(Protocol):
 
 
 def read_branch(
-    view: View, opened: _Opened, name: str, today: date, left_out: Iterable[LeftOut],
+    view: View, vault: _OpenVault, name: str, today: date, left_out: Iterable[LeftOut],
     *, counted: bool = True,
 ) -> Branch:  # fmt: skip
     """Read what a brief needs of a branch; if `counted`, count and save missing token counts."""
     notes = view.notes(name)
     by_id = {note.id: note for note in notes}
     return Branch(
-        vault=opened.vault_name,
+        vault=vault.vault_name,
         name=name,
         today=today,
         notes=notes,
@@ -42,9 +42,9 @@ def read_branch(
             ("task", *LABEL_KINDS), name, by_id, bullets_since=oldest_bullet(notes, today)
         ),
         statuses=view.statuses(name, by_id),
-        tokens=tokens_of(view, opened.index, notes) if counted else {},
+        tokens=tokens_of(view, vault.index, notes) if counted else {},
         override=_override(view, notes, name),
-        override_max_bytes=opened.settings.override_max_bytes,
+        override_max_bytes=vault.settings.override_max_bytes,
         left_out=[left for left in left_out if left.reason.is_warned_of],
     )
 

@@ -35,7 +35,7 @@ class Question(NamedTuple):
 
 
 class _WrongShape(Exception):
-    """An entry or file is malformed; the message says how."""
+    """A malformed entry or file; the message says what is wrong."""
 
 
 def unanswered(reading: Reading) -> Iterator[Finding]:

@@ -118,11 +118,11 @@ def _written_beside_notes(
 @click.option("--budget", type=int, help="Maximum tokens (default 2000).")
 @json_option
 def search(
-    vault: Path | None, index_dir: str | None, query: str, as_json: bool, **asked: Any
+    vault: Path | None, index_dir: str | None, query: str, as_json: bool, **options: Any
 ) -> None:
     """Find passages for QUERY."""
     with opened_workspace(vault, index_dir) as workspace:
-        answer = workspace.search(query, **asked)
+        answer = workspace.search(query, **options)
     _print("search", answer, shapes.search_data(answer), as_json=as_json)
 
 
@@ -153,10 +153,10 @@ def open_(
 @click.option("--cursor", help="The cursor that the previous page printed.")
 @click.option("--budget", type=int, help="Maximum tokens of a page (default 20000).")
 @json_option
-def full(vault: Path | None, index_dir: str | None, as_json: bool, **asked: Any) -> None:
+def full(vault: Path | None, index_dir: str | None, as_json: bool, **options: Any) -> None:
     """Print every note of BRANCH in date order, in pages."""
     with opened_workspace(vault, index_dir) as workspace:
-        answer = workspace.full(asked.pop("branch"), **asked)
+        answer = workspace.full(options.pop("branch"), **options)
     _print("full", answer, shapes.full_data(answer), as_json=as_json)
 
 
@@ -174,10 +174,10 @@ def full(vault: Path | None, index_dir: str | None, as_json: bool, **asked: Any)
 @click.option("--group-by", help="branch, folder, owner, kind, year, month or path.")
 @click.option("--budget", type=int, help="Maximum tokens (default 3000).")
 @json_option
-def items(vault: Path | None, index_dir: str | None, as_json: bool, **asked: Any) -> None:
+def items(vault: Path | None, index_dir: str | None, as_json: bool, **options: Any) -> None:
     """Count and list items, exactly."""
     with opened_workspace(vault, index_dir) as workspace:
-        answer = workspace.items(asked.pop("kind"), **asked)
+        answer = workspace.items(options.pop("kind"), **options)
     _print("items", answer, shapes.items_data(answer), as_json=as_json)
 
 

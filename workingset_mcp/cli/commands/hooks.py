@@ -155,7 +155,7 @@ def _standard_input() -> bytes:
 
 
 def _pass_on(descriptor: int, pieces: "SimpleQueue[bytes]") -> None:
-    """Pass on what is read, then an empty piece. Unbuffered: the buffer's lock would block the exit."""
+    """Queue pieces of input, an empty one at the end. Unbuffered: the buffer's lock would block the exit."""
     piece = b"-"
     while piece:
         try:
