@@ -1,7 +1,7 @@
-"""Exact counts and lists over every note: what ranked passages cannot answer.
+"""Exact counts and lists over every note, which ranked passages cannot give.
 
-Counts are over all, whatever fits below them. Boxes count as they stand, duplicates included; boxes
-in fences and comments are none. Not here: a brief's choice of items (`brief`).
+A count covers every match, also those that do not fit below it. Duplicate boxes count each time; boxes in
+fences and comments do not count. Not here: which items a brief shows (`brief`).
 """
 
 import re
@@ -46,7 +46,7 @@ _FOLDED_AT_ONCE = 1_000  # lines
 
 
 class Listing(NamedTuple):
-    """What was counted: the total, the undated left out by dates, the items shown, every group."""
+    """A counted list: the total, the undated items that a window leaves out, the items shown, every group."""
 
     total: int
     undated: int
@@ -55,7 +55,7 @@ class Listing(NamedTuple):
 
 
 class ListRequest(NamedTuple):
-    """What is listed: a kind, and the filters on it. `due_before` is an ISO date of any precision."""
+    """A kind of item to list, and its filters. `due_before` is an ISO date of any precision."""
 
     kind: str = "open"
     scope: Scope = WHOLE_VAULT
@@ -66,7 +66,7 @@ class ListRequest(NamedTuple):
 
 
 def checked(asked: ListRequest) -> ListRequest:
-    """The same, its words spelled as ours. Raises ArgumentError."""
+    """Normalize the kind and the grouping of a request. Raises ArgumentError."""
     kind = asked.kind.strip().lower().replace("-", "_")
     kind = {
         "todo": "open",
@@ -95,7 +95,7 @@ def compose_list(
     *,
     is_whole: bool = True,
 ) -> Answer[Listing]:
-    """The answer: the total, the groups (largest first), then the items that fit.
+    """Compose the answer: the total, the groups (largest first), then the items that fit.
 
     `is_whole`: every note of the scope was read, so a count is exact.
     """
@@ -119,7 +119,7 @@ def compose_list(
         listing = Listing(0, undated, (), tuple(counts))
         nothing = _nothing(asked, room, is_whole=is_whole)
         return Answer(subject, head + nothing, listing, found=False)
-    first = nsmallest(max(room, 1), found, key=_order)  # each takes a token at least
+    first = nsmallest(max(room, 1), found, key=_order)  # each costs at least one token
     lines = [f"{_shown(one)}\n" for one in first]
     left = room - count_tokens(head + groups) - 40
     kept = take_lines(lines, left)
@@ -170,7 +170,7 @@ def _remarks(
 
 
 def _filtered(listed: Iterable[ListedRow], asked: ListRequest) -> list[ListedRow]:
-    """What passes the filters that are set."""
+    """Apply the filters that are set."""
     owner = asked.owner.strip().lstrip("@").casefold()
     due_before = asked.due_before
     if owner:
@@ -184,10 +184,10 @@ def _filtered(listed: Iterable[ListedRow], asked: ListRequest) -> list[ListedRow
 
 
 def _holding(listed: Sequence[ListedRow], asked: str) -> list[ListedRow]:
-    """Those whose line holds the asked text, emphasis aside; a whole note also by its path."""
+    """Keep the items whose line contains a text, emphasis aside; a whole note also matches by its path."""
     literal = " ".join(asked.split()).casefold()
     plain = folded(asked)
-    plain = plain if re.search(r"\w", plain) else literal  # `.*` is not a full stop
+    plain = plain if re.search(r"\w", plain) else literal  # folding would turn `.*` into `.`
     found: list[ListedRow] = []
     for start in range(0, len(listed), _FOLDED_AT_ONCE):
         stop_if_gone()
@@ -236,7 +236,7 @@ def _where(asked: ListRequest, found: Sequence[ListedRow], room: int) -> str:
 
 
 def _group_counts(found: Sequence[ListedRow], group_by: str) -> list[tuple[str, int]]:
-    """Groups with their counts, largest first; an item of two owners counts for both."""
+    """Count the items by group, largest first; an item with two owners counts for both."""
     if group_by == "owner":
         counts = _people(Counter(name for one in found for name in _owners_of(one)))
     else:
@@ -245,7 +245,7 @@ def _group_counts(found: Sequence[ListedRow], group_by: str) -> list[tuple[str, 
 
 
 def _group_lines(ordered: Sequence[tuple[str, int]], group_by: str, kind: str, room: int) -> str:
-    """The largest groups as a table."""
+    """Print the largest groups as a table."""
     lines = [f"| {group_by} | {kind} |\n", "|---|---|\n"]
     show = show_name if group_by in ("branch", "folder", "path") else show_line
     lines += [
@@ -258,7 +258,7 @@ def _group_lines(ordered: Sequence[tuple[str, int]], group_by: str, kind: str, r
 
 
 def _people(counts: Counter[str]) -> Counter[str]:
-    """The same counts, a name once however it is cased, under its most frequent spelling."""
+    """Merge names that differ only in case, under the most frequent spelling."""
     spelled: dict[str, str] = {}
     people: Counter[str] = Counter()
     for name, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])):
@@ -267,7 +267,7 @@ def _people(counts: Counter[str]) -> Counter[str]:
 
 
 def _owners_of(one: ListedRow) -> Iterable[str]:
-    """Each person once, in the first spelling."""
+    """Return each owner once, in the first spelling."""
     if not one.owners:
         return ["(none)"]
     return {name.casefold(): name for name in reversed(one.owners.split("\n"))}.values()

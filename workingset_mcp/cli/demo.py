@@ -1,4 +1,4 @@
-"""A real client against the example vault: what an agent sees, with token counts."""
+"""Run a real client against the example vault, to show what an agent sees, with token counts."""
 
 import shutil
 import sys
@@ -27,7 +27,7 @@ _SHOWN_LINES = 45
 
 
 def run_demo() -> None:
-    """Copy the example vault into a temporary folder, serve it, call it, print what came back."""
+    """Serve a temporary copy of the example vault, call every tool, and print the answers."""
     with tempfile.TemporaryDirectory(prefix="workingset-demo-") as folder:
         vault = Path(folder) / "vault"
         shutil.copytree(example_vault(), vault)
@@ -35,7 +35,7 @@ def run_demo() -> None:
 
 
 def example_vault() -> Path:
-    """The example vault: beside the package in a checkout, inside it in a wheel."""
+    """Return the folder of the example vault: beside the package in a checkout, inside it in a wheel."""
     package = Path(__file__).parents[1]
     inside = package / "example_vault"
     return inside if inside.is_dir() else package.parent / "fixtures" / "vault"

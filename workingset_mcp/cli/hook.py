@@ -1,8 +1,8 @@
-"""Context for an agent's session, injected by its client's hooks, under a hard byte cap.
+"""Build the context that a client's hooks inject into an agent's session, under a hard byte cap.
 
-Branch, day, status heading and urgent items come first (they survive a client's short preview),
-then the override, then as much of the brief as fits. Fast: no `mcp`, no tokenizer. Not here: what a
-client says, opening the vault for it, exit codes (`commands`).
+Branch, day, status heading and urgent items come first, because they survive a client's short preview. Then
+come the override and as much of the brief as fits. Fast: no `mcp`, no tokenizer. Not here: a client's
+payload, opening the vault, exit codes (`commands`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,8 +18,8 @@ from workingset_mcp.workspace.indexed import IndexedVault
 DEFAULT_MAX_BYTES = 9_500
 MOST_URGENT = 3
 MOST_KEEP_LINES = 5
-_PREVIEW_BYTES = 1_900  # what a client shows of output it finds too long
-_WIDTHS = (400, 250, 150, 80)  # bytes of a decisive line, wide while all of them fit the preview
+_PREVIEW_BYTES = 1_900  # a client shows only this much of output that it considers too long
+_WIDTHS = (400, 250, 150, 80)  # bytes of a decisive line: the widest that fits all into the preview
 _CUT = "(cut here: get_brief has the rest)\n"
 
 
@@ -36,7 +36,7 @@ def _cursor(text: str) -> str:
     return write_json({"additional_context": text, "continue": True})
 
 
-# The shape each client reads. Codex refuses any further key.
+# The output format of each client. Codex rejects unknown keys.
 CLIENTS: Mapping[str, Callable[[str], str]] = {
     "claude": _nested,
     "codex": _nested,
@@ -49,16 +49,16 @@ CLIENTS: Mapping[str, Callable[[str], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A stretch of the context. Where it is cut, `closing` still ends it."""
+    """A stretch of the context. If it is cut, `closing` still ends it."""
 
     text: str
     closing: str = ""
 
 
 def session_start(workspace: IndexedVault, branch: str | None, max_bytes: int, client: str) -> str:
-    """The client's JSON on one line, at most `max_bytes` long; empty with nothing to say.
+    """Return the client's JSON on one line of at most `max_bytes`; empty if there is no context.
 
-    Raises OverrideTooLarge, and ArgumentError when the cap holds no line.
+    Raises OverrideTooLarge, and ArgumentError if the cap is too small for one line.
     """
     shape = CLIENTS[client]
     blocks = context_blocks(workspace, branch)
@@ -67,12 +67,12 @@ def session_start(workspace: IndexedVault, branch: str | None, max_bytes: int, c
     room = max_bytes - len(f"{shape('')}\n".encode())
     text = _fitted(blocks, room, _size_in_json)
     if not text:
-        raise ArgumentError(f"--max-bytes {max_bytes} holds no line.", "Give 1000 or more.")
+        raise ArgumentError(f"--max-bytes {max_bytes} is too small.", "Give 1000 or more.")
     return f"{shape(text)}\n"
 
 
 def context_blocks(workspace: IndexedVault, branch: str | None) -> list[Block]:
-    """Decisive lines, the override, then what a brief shows. Raises OverrideTooLarge."""
+    """Return the decisive lines, the override, then the contents of a brief. Raises OverrideTooLarge."""
     materials = workspace.materials(branch or ".")
     override = _checked_override(materials)
     blocks = []
@@ -88,7 +88,7 @@ def context_blocks(workspace: IndexedVault, branch: str | None) -> list[Block]:
 
 
 def full_text(workspace: IndexedVault, branch: str) -> str:
-    """The whole branch, verbatim, in date order: the deliberate opt-in that lifts the cap.
+    """Return the whole branch verbatim, in date order and without a cap (`--full`).
 
     Raises OverrideTooLarge.
     """
@@ -102,7 +102,7 @@ def full_text(workspace: IndexedVault, branch: str) -> str:
 
 
 def keep_lines(workspace: IndexedVault, branch: str | None) -> list[str]:
-    """What a compaction should keep, at most five lines; for the one client that reads them."""
+    """Return at most five lines that a compaction should keep; only Claude Code reads them."""
     if branch is None:
         return []
     materials = workspace.materials(branch)
@@ -131,7 +131,7 @@ def _checked_override(materials: Materials) -> tuple[str, str] | None:
 
 
 def _unread(workspace: IndexedVault, branch: str) -> str:
-    """How much of a branch was read where there is no index and not all could be."""
+    """Return a line on how much of a branch was read without an index; empty if all of it was."""
     if workspace.index.place != "memory":
         return ""
     with workspace.index.snapshot() as snapshot:
@@ -142,7 +142,7 @@ def _unread(workspace: IndexedVault, branch: str) -> str:
 
 
 def _decisive(materials: Materials, branch: str, notice: str) -> str:
-    """What must survive a preview of two kilobytes."""
+    """Print the lines that must survive a preview of two kilobytes."""
     text = ""
     for width in _WIDTHS:
         lines = [*_decisive_lines(materials, branch, width), *([notice] if notice else [])]
@@ -172,7 +172,7 @@ def _decisive_lines(materials: Materials, branch: str, width: int) -> list[str]:
 
 
 def _rest(materials: Materials) -> list[Block]:
-    """Status block, further open items, decisions and facts, plainly."""
+    """Return the status block, further open items, facts and decisions, without extra formatting."""
     blocks = []
     status = materials.status
     if status:
@@ -202,7 +202,7 @@ def _quote(text: str, source: Source) -> Block:
 
 
 def _fitted(blocks: Sequence[Block], room: int, size: Callable[[str], int]) -> str:
-    """Whole lines of the blocks within `room`; a cut quote is closed, and the cut is said."""
+    """Fit whole lines of the blocks into `room`; close a cut quote, and add a line that says it was cut."""
     whole = "".join(block.text for block in blocks)
     if size(whole) <= room:
         return whole
@@ -219,7 +219,7 @@ def _fitted(blocks: Sequence[Block], room: int, size: Callable[[str], int]) -> s
 
 
 def _first_lines(block: Block, room: int, size: Callable[[str], int]) -> str:
-    """The first lines of a block that is too long, with its closing mark behind them."""
+    """Return the first lines of a block that is too long, then its closing mark."""
     room -= size(block.closing) + size("\n")
     kept = []
     for line in line_ends_kept(block.text.removesuffix(block.closing)):

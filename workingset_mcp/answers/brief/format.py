@@ -1,4 +1,4 @@
-"""How a brief reads: its sections in order, each with its share of a tight budget.
+"""Render the sections of a brief, in order, each with its share of a tight budget.
 
 Section titles are an interface: agents and scripts key on them. Not here: how much room each gets
 (`fit`).
@@ -37,7 +37,7 @@ STATUS_RECENT_DAYS = 45
 
 
 class SectionCaps(NamedTuple):
-    """The most a section shows, whatever the budget up to 8,000 tokens allows."""
+    """The caps of the sections, for budgets up to 8,000 tokens."""
 
     open_items: int = 25
     actions: int = 6
@@ -59,26 +59,26 @@ class SectionCaps(NamedTuple):
     newest_tokens_beside_long_status: int = 400
 
     def for_budget(self, budget_tokens: int) -> "SectionCaps":
-        """Above 8,000 tokens everything grows in proportion."""
+        """Raise the caps in proportion to a budget over 8,000 tokens."""
         if budget_tokens <= 8_000:
             return self
         return SectionCaps(*(most * budget_tokens // 8_000 for most in self))
 
 
 class SectionRoom(NamedTuple):
-    """What a section may use."""
+    """The materials and the room that a section may use."""
 
     materials: Materials
     reader: BranchReader
     caps: SectionCaps
     tokens: int
-    used: dict[str, int]  # tokens of sections that leave room to others
+    used: dict[str, int]  # tokens of sections whose unused room goes to others
 
 
 class Rendered(NamedTuple):
-    """A section as printed: its text (empty when it has nothing), and what it left out, as lines.
+    """A section as printed: its text (empty if there is nothing), and lines on what it leaves out.
 
-    `tokens`: of the text, where it stands below its title and is counted already.
+    `tokens`: the tokens of a text that begins on the line after the title, if already counted.
     """
 
     text: str
@@ -91,12 +91,12 @@ class BriefSection(NamedTuple):
 
     title: str
     share: float  # of a tight budget
-    priority: int  # who gets unused room first
+    priority: int  # sections with a lower number get unused room first
     render: Callable[[SectionRoom], Rendered]
 
 
 def front_matter(materials: Materials, room_tokens: int) -> str:
-    """The YAML block at the top, and the title."""
+    """Print the YAML block at the top, and the title."""
     branch, status, most = materials.branch, materials.status, echo_tokens(room_tokens, 8)
     name = clipped(show_name(branch.name), most)
     fields: dict[str, str | int] = {
@@ -134,7 +134,7 @@ def _override(room: SectionRoom) -> Rendered:
 
 
 def _status(room: SectionRoom) -> Rendered:
-    """The block word for word; too long, it is cut at a block border or a line."""
+    """Render the status block verbatim; if it is too long, cut it at a blank line, else at any line."""
     row = room.materials.status
     if row is None:
         return Rendered("")
@@ -174,7 +174,7 @@ def _status_block(lines: Sequence[str], source: Source, last: int) -> str:
 
 
 def _block_border(lines: Sequence[str], kept: int) -> int:
-    """The last blank line that loses at most a third of what fits."""
+    """Return the last blank line in the final third of the lines that fit, else `kept`."""
     for at in range(kept, max(1, kept * 2 // 3), -1):
         if at < len(lines) and not lines[at].strip() and not closing_fence(lines[:at]):
             return at
@@ -199,7 +199,7 @@ def _newest(room: SectionRoom) -> Rendered:
 
 
 def _has_recent_status(materials: Materials) -> bool:
-    """Whether a person keeps a status: one dated near the newest note."""
+    """Return whether somebody keeps a status: its date is near that of the newest note."""
     status = materials.status
     if status is None or not status.status.date or not materials.as_of:
         return False
@@ -240,7 +240,7 @@ def _open_items(room: SectionRoom) -> Rendered:
 
 
 def _box_lines(room: SectionRoom) -> list[str]:
-    """The open boxes as printed, each with where it stands and where it is marked done."""
+    """Print the open boxes, each with its sources and the places that mark it done."""
     lines = []
     for one in room.materials.open_items[: room.caps.open_items]:
         also = f", and {len(one.sources) - 5} more" if len(one.sources) > 5 else ""
@@ -253,7 +253,7 @@ def _box_lines(room: SectionRoom) -> list[str]:
 
 
 def _items_left_out(materials: Materials, boxes: int, bullets: int) -> Iterator[str]:
-    """What of the boxes and bullets is not shown, with the calls that list it."""
+    """Yield lines on the boxes and bullets that are not shown, with the calls that list them."""
     branch = branch_argument(materials)
     if len(materials.open_items) > boxes:
         rest = len(materials.open_items) - boxes
@@ -272,7 +272,7 @@ def _items_left_out(materials: Materials, boxes: int, bullets: int) -> Iterator[
 
 
 def _most_actions(room: SectionRoom) -> int:
-    """Fewer bullets without a box where people use boxes."""
+    """Return the cap on bullets without a box: lower if people use boxes."""
     boxes = min(len(room.materials.open_items), room.caps.open_items)
     return max(room.caps.actions // 2, room.caps.actions - boxes // 2)
 
@@ -305,7 +305,7 @@ def _facts(room: SectionRoom) -> Rendered:
 
 
 def _standing(room: SectionRoom) -> Rendered:
-    """Rhythm and roles, contacts, rules, leads: each up to its most, as quotes of their notes."""
+    """Render rhythm and roles, contacts, rules and leads, each up to its cap, as quotes of their notes."""
     materials, caps = room.materials, room.caps
     spare = caps.newest_tokens_without_status - room.used.get("newest", 0)
     most_tokens = caps.standing_tokens + max(0, int(spare * SPARE))
@@ -325,7 +325,7 @@ def _standing(room: SectionRoom) -> Rendered:
             if count == most or used + 6 > limit * up_to:
                 break
             if used + least_tokens(line.text) + 5 > limit * up_to:
-                continue  # longer than what is left, however it is counted
+                continue  # too long even by the lower bound
             cost = count_tokens(line.text) + 5
             cost += 0 if line.path in picked else 10 + count_tokens(line.path)
             if used + cost > limit * up_to:
@@ -344,7 +344,7 @@ def _standing(room: SectionRoom) -> Rendered:
 
 
 def _quoted_lines(path: str, lines: dict[int, str], number: int) -> str:
-    """Lines of one note: a lone one with its source mark, several as one quote that names them all."""
+    """Print lines of one note: a single line with its source mark, more as one quote that names them all."""
     if len(lines) == 1:
         ((line, text),) = lines.items()
         return f"- {marked_line(text, Source(path, line))}\n"
@@ -382,7 +382,7 @@ def _list(
     return Rendered(f" ({kept} of {len(lines)})\n{text}" if lines else "", left)
 
 
-# In the order of the brief. The newest notes are rendered after the lists, which they leave out.
+# In the order of the brief. The newest notes leave out what the lists show (`Materials.listed`).
 SECTIONS: tuple[BriefSection, ...] = (
     BriefSection("Override (verbatim)", 0.0, 0, _override),
     BriefSection("Latest status (verbatim)", 0.25, 1, _status),

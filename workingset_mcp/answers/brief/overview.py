@@ -1,4 +1,4 @@
-"""The overview of a vault: one line a branch, newest first. Pure."""
+"""The overview of a vault: one line for each branch, newest first. Pure."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from workingset_mcp.escaping import quote, show_name
 
 
 class BranchLine(NamedTuple):
-    """What the overview says of a branch."""
+    """The facts about one branch in the overview."""
 
     name: str
     notes: int
@@ -22,7 +22,7 @@ class BranchLine(NamedTuple):
 
 
 class Overview(NamedTuple):
-    """The overview as printed, its tokens, and every branch in its order."""
+    """The overview as printed, its tokens, and all branches in the same order."""
 
     text: str
     tokens: int
@@ -30,7 +30,7 @@ class Overview(NamedTuple):
 
 
 def make_overview(vault: str, branches: Sequence[BranchLine], room_tokens: int) -> Overview:
-    """One line a branch, the newest first; those that do not fit are counted."""
+    """Print one line for each branch, newest first; count those that do not fit."""
     ordered = sorted(branches, key=lambda b: b.name)
     ordered.sort(key=lambda b: max(b.status_date, b.newest_date), reverse=True)
     name = clipped(show_name(vault), echo_tokens(room_tokens, 6))

@@ -1,8 +1,8 @@
-"""Full context: verbatim text of a branch in date order, in pages; a plan where it is too much.
+"""Full context: verbatim text of a branch in date order, in pages; a plan if it is too much.
 
-Lossless: the texts inside the fences of all pages, joined, are the texts of the result. A cursor
-says where a page begins and carries a digest of the result set, so that a change inside it is said
-instead of skipping or repeating. Not here: which texts belong to the result (`record`).
+Lossless: the fenced texts of all pages, joined, are the texts of the result. A cursor holds the start of a
+page and a digest of the result set. If the result set changes, the answer says so and shows nothing, so that
+no text is skipped or repeated. Not here: which texts belong to the result (`record`).
 """
 
 import hashlib
@@ -27,12 +27,12 @@ from workingset_mcp.escaping import show_name
 from workingset_mcp.notes.dates import first_day
 from workingset_mcp.notes.markdown import line_ends_kept
 
-UNDATED = "undated"  # as `since`: only what carries no date
+UNDATED = "undated"  # as `since`: only notes without a date
 _CURSOR = re.compile(r"^p(\d{1,6})\.([0-9a-f]{6})\.(\d{1,7})\.(\d{1,12})$")
 _HEAD_TOKENS = 90
-_STATE_BYTES = 60  # of the freshness that the header line ends in
-_MOST_CHARACTERS = 60  # a token; what is cheaper (a line of blanks) comes in smaller parts
-_LONG_LINE_CHARACTERS = 6  # a token: where the search for the end of a long line begins
+_STATE_BYTES = 60  # reserved for the state at the end of the header line
+_MOST_CHARACTERS = 60  # a token; cheaper text (a line of blanks) comes in smaller parts
+_LONG_LINE_CHARACTERS = 6  # a token: the first guess when cutting a long line
 _MOST_SHARDS = 150
 _COST_TOKENS = 45  # of the cost on the first line, where no name or query in it is long
 _ECHO_SHARES = (
@@ -48,7 +48,7 @@ class PageTooSmall(ArgumentError):
 
 @dataclass(frozen=True, slots=True)
 class Extract:
-    """A stretch of a note that belongs to the result, in order. `text` reads it."""
+    """A stretch of a note in the result. `text` reads it."""
 
     path: str
     date: str
@@ -60,23 +60,23 @@ class Extract:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A result set: what was asked, the call for it, and its extracts in date order."""
+    """A result set: its subject, the call for it, and its extracts in date order."""
 
     subject: str
     call: Call  # without a cursor
     extracts: tuple[Extract, ...]
     notices: tuple[str, ...] = ()
-    exact: bool = True  # whether the tokens are counted, not estimated
-    narrowed: bool = False  # by dates or a query: given in pages, however large
+    exact: bool = True  # False: the tokens are estimates
+    narrowed: bool = False  # by dates or a query: shown in pages, however large
     parts: Callable[[], Sequence[Extract]] | None = None  # the same lines, in dated stretches
 
     @property
     def tokens(self) -> int:
-        """Tokens of all extracts."""
+        """The tokens of all extracts."""
         return sum(extract.tokens for extract in self.extracts)
 
     def digest(self) -> str:
-        """Digest of what stands in the result, not of what else is in the vault."""
+        """Return a digest of the call and the extracts; it ignores the rest of the vault."""
         digest = hashlib.sha256(self.call.written_arguments.encode("utf-8", "replace"))
         for extract in self.extracts:
             digest.update(f"{extract.path}\0{extract.first_line}\0{extract.digest}\0".encode())
@@ -85,7 +85,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """Where a page begins: its number, the extract and the character in it."""
+    """The start of a page: its number, an extract, and a character in it."""
 
     page: int
     digest: str
@@ -98,18 +98,18 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True)
 class PageRoom:
-    """What a page, or the rest of it, may cost as printed."""
+    """The room for a page, or for the rest of it, as printed."""
 
     tokens: int
     bytes: int | None = None
 
     def less(self, text: str) -> "PageRoom":
-        """The room that is left behind a text."""
+        """Return the room left after a text."""
         size = None if self.bytes is None else self.bytes - _size(text)
         return PageRoom(self.tokens - count_tokens(text), size)
 
     def share(self, text: str) -> float:
-        """How much of a text fits: 1 when it does."""
+        """Return the share of a text that fits; 1 if all of it does."""
         tokens = max(self.tokens, 0) / max(count_tokens(text), 1)
         size = 1.0 if self.bytes is None else max(self.bytes, 0) / max(_size(text), 1)
         return min(1.0, tokens, size)
@@ -125,9 +125,9 @@ class ShownExtract(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page as printed, its number, the cursor of the next, and what it shows.
+    """One page as printed: its number, the cursor of the next one, and the extracts it shows.
 
-    A plan, and an answer without text, is a page 0 of 0.
+    A plan, or an answer without text, is page 0 of 0.
     """
 
     body: str = ""
@@ -144,9 +144,9 @@ def compose_page(
     room: int,
     most_bytes: int | None = None,
 ) -> Answer[Page]:
-    """A page of a record with the whole cost on its first line; a plan when it is over the limit.
+    """Compose a page of a record, with the total cost in the header; a plan if the record is over the limit.
 
-    Raises ArgumentError for a cursor that is none of ours, or behind the end.
+    Raises ArgumentError for a cursor in another form, or one past the end.
     """
     for share in _ECHO_SHARES[:-1]:
         with suppress(PageTooSmall):
@@ -191,9 +191,9 @@ def _compose(
 
 
 def cursor_from(text: str | None, digest: str) -> tuple[Cursor, bool]:
-    """The cursor a caller gave, and whether the result set is still the one it belongs to.
+    """Parse a cursor; return it, and whether it belongs to the current result set.
 
-    Raises ArgumentError when it is no cursor of ours.
+    Raises ArgumentError if the text is not a cursor.
     """
     if not text or not text.strip():
         return Cursor(1, digest), True
@@ -207,7 +207,7 @@ def cursor_from(text: str | None, digest: str) -> tuple[Cursor, bool]:
 
 
 def _check_place(record: Record, cursor: Cursor) -> None:
-    """Raise ArgumentError for a cursor behind the end of the record, or of an extract."""
+    """Raise ArgumentError for a cursor past the end of the record, or past the end of its extract."""
     extracts = record.extracts
     inside = cursor.extract < len(extracts) and (
         not cursor.character or cursor.character < len(extracts[cursor.extract].text())
@@ -241,7 +241,7 @@ def _shown_call(call: Call, most: int, *changed: str) -> str:
 
 
 def _make_fitting(record: Record, cursor: Cursor, room: PageRoom, most: int) -> Page:
-    """The page, with room for the line `next:` where another one follows."""
+    """Make the page, with room for the line `next:` if another page follows."""
     rest = sum(extract.tokens for extract in record.extracts[cursor.extract + 1 :])
     if rest < room.tokens:
         page = make_page(record.extracts, cursor, room, most)
@@ -256,9 +256,9 @@ def _make_fitting(record: Record, cursor: Cursor, room: PageRoom, most: int) -> 
 def make_page(
     extracts: Sequence[Extract], cursor: Cursor, room: PageRoom, most_name: int = MOST_BUDGET
 ) -> Page:
-    """The page that begins at a cursor and costs at most `room` as printed.
+    """Make the page that starts at a cursor and costs at most `room` as printed.
 
-    Raises PageTooSmall when not even a character fits.
+    Raises PageTooSmall if not even one character fits.
     """
     blocks: list[str] = []
     shown: list[ShownExtract] = []
@@ -272,7 +272,7 @@ def make_page(
             if blocks:
                 break
             raise PageTooSmall(
-                f"A page of {max(room.tokens, 0)} tokens holds no line.",
+                f"A page of {max(room.tokens, 0)} tokens is too small for any text.",
                 "Ask with a larger budget.",
             )
         blocks.append(block)
@@ -303,7 +303,7 @@ def _cost(record: Record, most: int) -> str:
 def _block(
     extract: Extract, text: str, character: int, room: PageRoom, most: int
 ) -> tuple[str, ShownExtract]:
-    """A part of an extract as printed, and the part itself; no block where none fits."""
+    """Print as much of an extract as fits; return the block and the part shown. The block may be empty."""
     rest = text[character : character + max(room.tokens, 1) * _MOST_CHARACTERS]
     nothing = ShownExtract(Source(extract.path), extract.date, "")
     if not rest:
@@ -331,14 +331,14 @@ def _printed(shown: ShownExtract, most: int) -> str:
 
 
 def _line_ends(text: str, character: int) -> int:
-    """How many lines end before a character."""
+    """Count the lines that end before a character."""
     before = text[:character]
     lines = len(line_ends_kept(before))
     return lines if not before or before.endswith(("\n", "\r")) else lines - 1
 
 
 def _beginning(text: str, character: int, rest: str, tokens: int) -> str:
-    """About as much of the rest of a text as fits: whole lines, or a part of a long one."""
+    """Return about as much of the rest of a text as fits: whole lines, or a part of a long one."""
     lines = line_ends_kept(rest)
     kept = take_lines(lines, tokens)
     if kept:
@@ -348,14 +348,14 @@ def _beginning(text: str, character: int, rest: str, tokens: int) -> str:
 
 
 def _shorter(text: str, character: int, part: str, most: int) -> str:
-    """A beginning of a part: its whole lines, or a piece where not even one fits."""
+    """Shorten a part to its first whole lines, or to a piece of the first if no whole line fits."""
     part = part[:most]
     end = max(part.rfind("\n"), part.rfind("\r")) + 1
     return _whole_end(text, character, part[:end] if end else part)
 
 
 def _whole_end(text: str, character: int, part: str) -> str:
-    """A part that does not end inside of CRLF, unless it is nothing else."""
+    """Drop a final CR that would split a CRLF, unless the part is only that CR."""
     end = character + len(part)
     if len(part) > 1 and part.endswith("\r") and text[end : end + 1] == "\n":
         return part[:-1]
@@ -367,7 +367,7 @@ def _size(text: str) -> int:
 
 
 def _plan(record: Record, heavy_limit: int, room: int, most: int) -> tuple[str, tuple[Call, ...]]:
-    """Shards by month with their sizes and the call for each: a large task is to be split."""
+    """Plan a large task: the shards by month, each with its size and its call."""
     months: dict[str, list[Extract]] = {}
     for extract in record.parts() if record.parts else record.extracts:
         month = first_day(extract.date)[:7] if extract.date else UNDATED
@@ -387,7 +387,7 @@ def _plan(record: Record, heavy_limit: int, room: int, most: int) -> tuple[str, 
     )
     kept = take_lines(lines[:_MOST_SHARDS], room - count_tokens(text) - 30)
     earlier = len(lines) - kept
-    text += "".join(lines[earlier:])  # the newest ones, where not all fit
+    text += "".join(lines[earlier:])  # if not all fit, keep the newest
     if earlier:
         text += f"{earlier} earlier shards: narrow by since and until\n"
     return text, tuple(calls[earlier:])

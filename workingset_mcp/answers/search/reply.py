@@ -1,5 +1,6 @@
-"""What a search says: passages, absent words, weakness, and what to do next. Pure but for reading
-the snapshot it is given.
+"""Compose the answer to a search: passages, absent words, weakness, and the next step.
+
+Pure, apart from reading the given snapshot.
 """
 
 from dataclasses import dataclass
@@ -17,10 +18,10 @@ ASK_FOR_ALSO = 'search again with also=["…", …]: 3 to 6 other words a note m
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a search found: the passages it shows, best first, and what is to be known of them."""
+    """The content of a search answer: the passages shown, best first, and facts about the result."""
 
     passages: tuple[Passage, ...] = ()
-    named: tuple[Passage, ...] = ()  # notes found by their tags or names alone
+    named: tuple[Passage, ...] = ()  # notes found only by their tags or names
     absent: tuple[tuple[str, tuple[str, ...]], ...] = ()  # words no note contains, with near ones
     weak: bool = False
     matching_notes: int = 0
@@ -30,7 +31,7 @@ def compose_search(
     query: Query, ranking: Ranking, snapshot: View, limits: Scope, room: int,
     *, is_whole: bool = True,
 ) -> Answer[Found]:  # fmt: skip
-    """The answer to a search within about `room` tokens. `is_whole`: every note of the scope was read."""
+    """Compose the answer to a search within about `room` tokens. `is_whole`: every note of the scope was read."""
     lines = _notices(query, ranking, limits, room)
     if not ranking.ranked:
         text = _nothing(query, lines, snapshot, limits, room, is_whole=is_whole)
