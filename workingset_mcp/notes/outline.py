@@ -8,7 +8,6 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from itertools import islice
 from typing import NamedTuple
 
 
@@ -105,7 +104,10 @@ class Outline:
         """
         marks = self.marks if among is None else among
         at = bisect_right(marks, heading.line, key=_line_of)
-        ends = (mark.line - 1 for mark in islice(marks, at, None) if mark.level <= heading.level)
+        behind = (
+            marks[index] for index in range(at, len(marks))
+        )  # islice would step over the others
+        ends = (mark.line - 1 for mark in behind if mark.level <= heading.level)
         return next(ends, len(self.lines))
 
     def kind(self, line: int) -> int:
