@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from workingset_mcp.answers.answer import Answer, printed
 from workingset_mcp.errors import WorkingsetError
 from workingset_mcp.settings import Settings, load_settings
 
@@ -158,6 +159,8 @@ def by_tool(workspace: Any, call: Expected) -> Reply:
 
 def as_text(answer: Any) -> str:
     """An answer as it is printed at the edge."""
+    if isinstance(answer, Answer):
+        return printed(answer)
     return answer if isinstance(answer, str) else str(getattr(answer, "text", answer))
 
 

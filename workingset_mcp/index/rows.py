@@ -12,16 +12,12 @@ from operator import add
 from typing import NamedTuple
 
 from workingset_mcp.notes.dates import date_words
+from workingset_mcp.notes.folding import CJK_RUN, other_forms, searchable
 from workingset_mcp.notes.lines import LABEL_KINDS, STANDING_KINDS, Item
 from workingset_mcp.notes.note import DatedStretch, Note, Remark
 from workingset_mcp.notes.statuses import StatusBlock, date_of_heading
 from workingset_mcp.vault.folder import Fingerprint
 
-CJK = (  # the characters of Han, Kana and Hangul, as they stand between the brackets of a pattern
-    r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\uff66-\uff9f"
-    r"\U00020000-\U0003ffff"
-)
-CJK_RUN = re.compile(f"[{CJK}]+")
 ITEM_KINDS = ("task", *LABEL_KINDS, *STANDING_KINDS)
 ITEM_FORMS = ("", "label", "bullet", "heading")
 _PATH_MARKS = re.compile(r"[/_.\-]+")
@@ -158,7 +154,7 @@ class SearchableNote:
     """What the weighted search columns of a note's sections hold.
 
     Words in CJK text are overlapping pairs of characters in `cjk`; the other columns hold the rest,
-    so that Latin words inside CJK text stand alone.
+    so that Latin words inside CJK text stand alone. `cjk` holds the other forms of words, too.
     """
 
     def __init__(self, *, path: str, title: str, aliases: str, tags: str, date: str) -> None:
@@ -166,6 +162,11 @@ class SearchableNote:
         self._titles = f"{title}\n{aliases}" if aliases else title
         names = _PATH_MARKS.sub(" ", path)
         self._names = f"{names}\n{tags}" if tags else names
+        self._forms = other_forms(self._titles)
+        if not self._titles.isascii():
+            self._titles = searchable(self._titles)
+        if not self._names.isascii():
+            self._names = searchable(self._names)
         self._is_ascii = self._titles.isascii() and self._names.isascii()
 
     def search_columns(self, headings: Sequence[str], date: str, text: str) -> tuple[str, ...]:
@@ -173,13 +174,17 @@ class SearchableNote:
         titles, names = self._titles, self._names
         heads = "\n".join(headings[1:] if headings and headings[0] == self._title else headings)
         cjk = ""
+        forms = other_forms(f"{heads}\n{text}") if heads else other_forms(text)
         if not (self._is_ascii and text.isascii() and heads.isascii()):
-            parts = (titles, heads, names, text)
+            parts = (titles, searchable(heads), names, searchable(text))
             cjk = " ".join(bigrams(part) for part in parts if not part.isascii()).strip()
             if cjk:
                 titles, heads, names, text = (
                     part if part.isascii() else CJK_RUN.sub(" ", part) for part in parts
                 )
+            else:
+                titles, heads, names, text = parts
+        cjk = " ".join(filter(None, (cjk, self._forms, forms)))
         body = text.replace("\0", " ") if "\0" in text else text
         return body, titles, heads, names, cjk, _dates(self._date, date)
 

@@ -7,11 +7,13 @@ a piece, CJK words of a title, `C++`) is looked up in the text. Not here: rankin
 from collections.abc import Sequence
 from functools import cached_property
 
-from workingset_mcp.answers.search.query import Concept, fold, parse_query, words_of
+from workingset_mcp.answers.search.hits import among_forms
+from workingset_mcp.answers.search.query import Concept, parse_query, words_of
 from workingset_mcp.index import View, open_stemmer
 from workingset_mcp.index.query import Expr, Term
 from workingset_mcp.index.rows import SectionRow
 from workingset_mcp.notes.dates import find_dates
+from workingset_mcp.notes.folding import fold, other_forms
 
 Start = tuple[int, int]  # note id, and ordinal of the first piece of a section
 
@@ -35,21 +37,24 @@ class Matcher:
 
     def holds_all(self, text: str) -> bool:
         """Whether a text holds every concept of the query; never for a query of none."""
-        words = words_of(fold(text))
+        words = _words_in(text)
         return bool(self.concepts) and all(self._holds(c, text, words) for c in self.concepts)
 
     def holds(self, concept: Concept, text: str) -> bool:
         """Whether a text holds one concept."""
-        return self._holds(concept, text, words_of(fold(text)))
+        return self._holds(concept, text, _words_in(text))
 
     def _holds(self, concept: Concept, text: str, words: Sequence[str]) -> bool:
         if concept.kind == "cjk":
-            return concept.words[0] in text
+            return concept.words[0] in fold(text)
         if concept.kind == "date":
             return any(date.value == concept.text for date in find_dates(text))
         if concept.literal and concept.literal not in fold(text):
             return False
-        wanted = concept.words
+        return any(self._follow(form, words) for form in (concept.words, *concept.forms))
+
+    def _follow(self, wanted: Sequence[str], words: Sequence[str]) -> bool:
+        """Whether these words follow one another."""
         return any(
             all(self._same(words[at + n], word) for n, word in enumerate(wanted))
             for at in range(len(words) - len(wanted) + 1)
@@ -60,6 +65,11 @@ class Matcher:
         return one == other or (
             one[:2] == other[:2] and self._stemmer.stem(one) == self._stemmer.stem(other)
         )
+
+
+def _words_in(text: str) -> list[str]:
+    """The words of a text, and behind them their other forms."""
+    return words_of(f"{fold(text)}\n{other_forms(text)}")
 
 
 def sections_with(view: View, branch: str | None, query: str) -> list[Start]:
@@ -91,6 +101,9 @@ class _Look:
         found = found if among is None else found & among
         if concept.kind == "cjk" or concept.literal:
             found = {start for start in found if self._says(start, concept)}
+        elif concept.kind != "date":
+            doubtful = found & self._indexed(among_forms(concept))
+            found -= {start for start in doubtful if not self._says(start, concept)}
         if concept.kind == "phrase":
             found |= self._over_piece_ends(concept, found, among)
         for start, text in self._fronts:

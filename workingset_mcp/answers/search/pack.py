@@ -13,9 +13,8 @@ from typing import NamedTuple
 from workingset_mcp.answers.answer import Source, fenced
 from workingset_mcp.answers.budget import count_tokens, cut_to_tokens
 from workingset_mcp.answers.search.hits import Weighed
-from workingset_mcp.answers.search.query import fold
 from workingset_mcp.answers.search.rank import Ranked, begins_a_word
-from workingset_mcp.index.rows import CJK
+from workingset_mcp.notes.folding import CJK, fold, other_forms
 from workingset_mcp.notes.markdown import split_lines
 
 LONG_LINE = 300
@@ -55,6 +54,14 @@ class Piece(NamedTuple):
     part: bool
 
 
+class Look(NamedTuple):
+    """What a concept is worth, and what tells whether a folded line holds it."""
+
+    idf: float
+    holds: Callable[[str], bool]
+    in_forms: bool  # whether it may stand among the other forms of a line's words
+
+
 class Passage(NamedTuple):
     """Shown runs of one section: (first line, last line, verbatim text, whether lines are cut)."""
 
@@ -76,7 +83,7 @@ def pack(
     ranked: Sequence[Ranked], weighed: Sequence[Weighed], budget_tokens: int
 ) -> tuple[list[Passage], int]:
     """Passages that fit into `budget_tokens` as printed, best first, and how many were left over."""
-    finders = [(w.idf, _finder(w)) for w in weighed if w.frequency]
+    finders = [Look(w.idf, _finder(w), w.in_forms) for w in weighed if w.frequency]
     passages: list[Passage] = []
     left = budget_tokens
     distinct = list(_without_copies(ranked))
@@ -105,7 +112,7 @@ def _named(one: Ranked, copies: tuple[Source, ...]) -> Passage:
 
 def _smaller(
     one: Ranked, copies: tuple[Source, ...], left: int,
-    finders: Sequence[tuple[float, Callable[[str], bool]]],
+    finders: Sequence[Look],
 ) -> Passage | None:  # fmt: skip
     """A first passage where room is short: less and less is tried until it fits as printed."""
     for share in (1.0, 0.8, 0.6, 0.5, 0.4):
@@ -148,7 +155,7 @@ def _has_heading_line(one: Ranked) -> bool:
 
 def _passage(
     one: Ranked, copies: tuple[Source, ...], tier: Tier, cap: int,
-    finders: Sequence[tuple[float, Callable[[str], bool]]], *, tight: bool,
+    finders: Sequence[Look], *, tight: bool,
 ) -> Passage | None:  # fmt: skip
     pieces = _pieces(one)
     head = _heading_line(one)
@@ -169,13 +176,15 @@ def _passage(
 
 
 def _beginning(
-    pieces: Sequence[Piece], finders: Sequence[tuple[float, Callable[[str], bool]]], room: int
+    pieces: Sequence[Piece], finders: Sequence[Look], room: int
 ) -> tuple[list[Piece], list[int]]:
     """The stretch of the best piece that says most, where even that piece is longer than the room."""
 
     def value(text: str) -> float:
         folded = fold(text)
-        return sum(idf for idf, holds in finders if holds(folded))
+        if any(look.in_forms for look in finders):
+            folded = f"{folded} {other_forms(text)}"
+        return sum(look.idf for look in finders if look.holds(folded))
 
     best = max(pieces, key=lambda piece: value(piece.text))
     width = max(24, room * 2)
@@ -226,12 +235,18 @@ def _hard_pieces(number: int, text: str) -> Iterator[Piece]:
 
 def _windows(
     pieces: Sequence[Piece], costs: Sequence[int], tier: Tier, room: int,
-    finders: Sequence[tuple[float, Callable[[str], bool]]],
+    finders: Sequence[Look],
 ) -> list[int]:  # fmt: skip
     """Indexes of the pieces worth showing: the best ones, each with a little around it."""
     whole = fold("\n".join([piece.text for piece in pieces]))
-    there = [(idf, holds) for idf, holds in finders if holds(whole)]
-    own = [sum([idf for idf, holds in there if holds(line)]) for line in whole.split("\n")]
+    there = [look for look in finders if look.holds(whole)]
+    lines = whole.split("\n")
+    if any(look.in_forms and look not in there for look in finders):
+        lines = [
+            f"{line} {other_forms(piece.text)}" for line, piece in zip(lines, pieces, strict=True)
+        ]
+        there = [look for look in finders if look in there or look.in_forms]
+    own = [sum([look.idf for look in there if look.holds(line)]) for line in lines]
     last = len(pieces) - 1
     values = [
         value + 0.4 * ((own[at - 1] if at else 0.0) + (own[at + 1] if at < last else 0.0))
@@ -312,11 +327,20 @@ def _printed(
 
 def _finder(one: Weighed) -> Callable[[str], bool]:
     """Whether a folded line holds a concept: by the stem of its words, at a word's beginning."""
+    ways = [_own_finder(one), *map(_finder_of, one.concept.forms)]
+    return ways[0] if len(ways) == 1 else lambda text: any(holds(text) for holds in ways)
+
+
+def _own_finder(one: Weighed) -> Callable[[str], bool]:
     concept = one.concept
     if concept.literal or concept.kind == "cjk":
         needle = concept.literal or concept.words[0]
         return lambda text: needle in text
-    beginnings = [beginning for beginning in one.beginnings if beginning]
+    return _finder_of(one.beginnings)
+
+
+def _finder_of(words: Sequence[str]) -> Callable[[str], bool]:
+    beginnings = [beginning for beginning in words if beginning]
     if len(beginnings) < 2:
         return lambda text: bool(beginnings) and begins_a_word(text, beginnings[0])
 

@@ -1,0 +1,313 @@
+"""What people take for the same word: one searchable form of a text, and the other forms of its words.
+
+Only what is searched is folded; what is printed stays as it is written. Folding changes the length of
+a text but none of its line ends, so a line of a note and its folded line have the same number.
+
+`searchable` is what the index and every comparison read. `other_forms` are further words for a column
+of their own: `email` of `e-mail`, `max retry count` of `maxRetryCount`, `mueller` of `Müller`,
+`1250000` of `1,250,000`. `forms_of_word` is the same for one word that a person typed. Not here: stems
+(the index has them).
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+
+# Scripts without blanks between words, as they stand between the brackets of a pattern. Their words are
+# overlapping pairs of characters: Han, Kana, Hangul; Thai, Lao, Myanmar and Khmer with their marks.
+CJK = (
+    r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\uff66-\uff9f"
+    r"\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ece\u0edc-\u0edf\u1000-\u103f\u1050-\u109d\u1780-\u17d3"
+    r"\U00013200-\U0001342e\U00020000-\U0003ffff"
+)
+CJK_RUN = re.compile(f"[{CJK}]+")
+
+
+def _combining(first: int, last: int) -> list[int]:
+    return [at for at in range(first, last) if unicodedata.category(chr(at)) in ("Mn", "Mc")]
+
+
+# Tokenizers cut a word at a combining mark: the vowels of these scripts. Each mark becomes a letter that
+# no note has (a hieroglyph): those of the scripts of `CJK` are in its last range but one.
+_MARKS = {
+    chr(mark): chr(first + n)
+    for first, marks in (
+        (0x13000, [*_combining(0x900, 0xE00), *_combining(0xF00, 0x1000)]),
+        (0x13200, [*_combining(0xE00, 0xF00), *_combining(0x1000, 0x10A0), *_combining(0x1780, 0x17D4)]),
+    )
+    for n, mark in enumerate(marks)
+}  # fmt: skip
+_WITH_MARKS = str.maketrans({letter: mark for mark, letter in _MARKS.items()})
+_ALIKE = {
+    **dict(zip("øØłŁđĐðÐħĦıŧŦёЁςأإآٱىیةک", "oOlLdDdDhHitTеЕσااااييهك", strict=True)),
+    "ß": "ss",
+    "ẞ": "SS",
+    "æ": "ae",
+    "Æ": "AE",
+    "œ": "oe",
+    "Œ": "OE",
+    "þ": "th",
+    "Þ": "TH",
+    "\u2010": "-",
+    "\u2011": "-",
+}
+_UNSEEN = (  # soft hyphen, zero-width signs, directions, variants; points and marks of Hebrew and Arabic
+    r"\u00ad\u034f\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufe00-\ufe0f\ufeff"
+    r"\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u061c\u0640\u064b-\u065f\u0670"
+    r"\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed\U000e0100-\U000e01ef"
+)
+_ACCENTED = (  # Latin and Greek
+    r"\u00c0-\u0233\u0300-\u036f\u0386-\u0390\u03aa-\u03b0\u03ca-\u03ce\u1e00-\u1fff"
+)
+_COMPATIBLE = (  # wide, half-wide, joined and enclosed forms, of letters that have a plain form
+    r"\u2160-\u217f\u2f00-\u2fd5\u3200-\u33ff\uf900-\ufaff\ufb00-\ufdff\ufe70-\ufefc\uff01-\uff65"
+    r"\uffa0-\uffef\U0001d400-\U0001d7ff\U0002f800-\U0002fa1f"
+)
+_FOLDED = re.compile(
+    rf"[\uff66-\uff9f]+|[\u1100-\u11ff]+|[{_UNSEEN}{_ACCENTED}{_COMPATIBLE}{''.join(_ALIKE)}"
+    r"\u0660-\u0669\u06f0-\u06f9\u0900-\u0903\u093a-\u094f\u0951-\u0957\u0962\u0963\u0981-\u0983"
+    r"\u09bc-\u09cd\u09d7\u0a01-\u0a03\u0a3c-\u0a51\u0a70-\u0a75\u0a81-\u0a83\u0abc-\u0acd\u0b01-\u0b03"
+    r"\u0b3c-\u0b57\u0b82\u0bbe-\u0bd7\u0c00-\u0c04\u0c3c-\u0c56\u0c81-\u0c83\u0cbc-\u0cd6\u0d00-\u0d03"
+    r"\u0d3b-\u0d57\u0d81-\u0d83\u0dca-\u0df3\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc"
+    r"\u0ec8-\u0ece\u0f18-\u0f39\u0f71-\u0fbc\u102b-\u103e\u1056-\u1059\u105e-\u1074\u1082-\u109d"
+    r"\u17b4-\u17d3]"
+)
+_IS_UNSEEN = re.compile(f"[{_UNSEEN}]")
+_SEMITIC = re.compile(r"[\u05d0-\u064a]")
+_INNER_QUOTE = re.compile(r"[\"'\u05f3\u05f4](?<=[\u05d0-\u05ea].)(?=[\u05d0-\u05ea])")  # `צה"ל`
+
+_HYPHEN = re.compile(r"-(?<=[^\W_]-)[^\W_]")
+_CAMEL = re.compile(r"[A-Z](?<=[a-z][A-Z])")
+_CAMEL_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_WORD = re.compile(r"[^\W_]+")
+_MOST_PARTS, _LONGEST_WORD = 6, 40
+_GROUP = re.compile(r"[0-9](?<=[0-9][.,'’ \u00a0\u2009\u202f][0-9])[0-9]{2}(?![0-9])")
+_GROUPED = re.compile(
+    r"(?<![\w.,])[0-9]{1,3}(?:(?:,[0-9]{3})+(?!\w|,\w)|(?:\.[0-9]{3})+(?!\w|\.\w)"
+    r"|(?:['’\u00a0\u2009\u202f][0-9]{3})+(?!\w)|(?: [0-9]{3}){2,9}(?! ?[0-9]|\w))"
+)
+_NO_DIGIT = re.compile(r"[^0-9]")
+_TWO_LETTER = re.compile("[äöüøåÄÖÜØÅ]")
+_TWO_LETTERS = str.maketrans(
+    {"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa", "Ä": "ae", "Ö": "oe", "Ü": "ue", "Ø": "oe", "Å": "aa"}
+)  # fmt: skip
+_PREFIXED = re.compile(  # the article of Arabic and what joins it; letters before a Hebrew word
+    r"(?:(?<!\w)|(?<=_))(?:[وفبك]?ال|لل|[הובכלמש])(?=[\u05d0-\u05ea\u0621-\u064a]{3})"
+)
+_EMOJI = re.compile(r"[\u2600-\u27bf\u2b05-\u2b55\U0001f300-\U0001faff]")
+_PERCENT = re.compile(r"%(?:(?<=[0-9]%)|(?<=[0-9] %))")
+_SAME_WORDS = {
+    "prozent": "percent",
+    "procent": "percent",
+    "euros": "euro",
+    "€": "euro",
+    "%": "percent",
+}
+# Long German nouns are kept backwards too, in letters of no other word: what they end with is found.
+_NOUN = re.compile(r"\b[A-Z][a-z]{7,39}\b")
+_GERMAN = (" der ", " die ", " und ", " das ")
+_MIRROR = {chr(97 + n): chr(0x561 + n) for n in range(26)}
+_MIRRORED = str.maketrans(_MIRROR)
+_UNMIRRORED = str.maketrans({mirrored: letter for letter, mirrored in _MIRROR.items()})
+LEAST_PART = 4  # letters of a compound's part
+
+
+def fold(text: str) -> str:
+    """A text as it is compared: searchable, in lower case."""
+    text = text.lower()
+    return text if text.isascii() else _searchable(text, _lowered)
+
+
+def searchable(text: str) -> str:
+    """A text as the index reads it: no signs that are not seen, no accents, plain forms; case is kept."""
+    return text if text.isascii() else _searchable(text, _folded)
+
+
+def other_forms(text: str) -> str:
+    """The other forms of the words of a text: words for the index, each once."""
+    found: list[str] = []
+    plain = searchable(text)
+    for word in _words_at(_CAMEL, plain):
+        found.extend(_parted(word))
+    if "-" in plain:
+        for word in _words_at(_HYPHEN, plain):
+            found.extend(_joined(word))
+    found.extend(_numbers(plain))
+    if "%" in plain and _PERCENT.search(plain):
+        found.append("percent")
+    if not text.isascii():
+        found.extend(_forms_beyond_ascii(text, plain))
+    found.extend(_mirrored_nouns(plain))
+    return " ".join(dict.fromkeys(found))
+
+
+def forms_of_word(word: str) -> tuple[tuple[str, ...], ...]:
+    """What else stands for a word or token that a person typed, each as one word or several."""
+    plain = searchable(word)
+    one_word = [*_joined(plain), *_numbers(plain)]
+    if not word.isascii():
+        one_word.extend(_spelled_out(word))
+        one_word.extend(_without_prefixes(plain))
+    if same := _SAME_WORDS.get(word.lower()):
+        one_word.append(same)
+    parted = [tuple(words.split()) for words in _parted(plain)]
+    return tuple(dict.fromkeys([*((one,) for one in one_word), *parted]))
+
+
+def joined_numbers(text: str) -> str:
+    """A text in which `1 250 000` is one word."""
+    return _GROUPED.sub(
+        lambda found: found[0].replace(" ", "") if " " in found[0] else found[0], text
+    )
+
+
+def emoji_in(text: str) -> list[str]:
+    """The emoji of a text."""
+    return _EMOJI.findall(text)
+
+
+def word_of_emoji(emoji: str) -> str:
+    """The word that stands for an emoji in the index."""
+    return f"u{ord(emoji):x}"
+
+
+def mirrored(word: str) -> str:
+    """The last letters of a compound as its backward word begins."""
+    return word[::-1].translate(_MIRRORED)
+
+
+def unmirrored(word: str) -> str:
+    """A compound that is kept backwards."""
+    return word.translate(_UNMIRRORED)[::-1]
+
+
+def as_read(word: str) -> str:
+    """A folded word with its vowel marks as a person reads them."""
+    return word if word.isascii() else word.translate(_WITH_MARKS)
+
+
+def _searchable(text: str, folded: Callable[[str], str]) -> str:
+    if not unicodedata.is_normalized("NFC", text):
+        text = unicodedata.normalize("NFC", text)
+    if _FOLDED.search(text):
+        text = _FOLDED.sub(lambda found: folded(found[0]), text)
+    if _SEMITIC.search(text):
+        text = _INNER_QUOTE.sub("", text)
+    return text
+
+
+@lru_cache(maxsize=4096)
+def _folded(signs: str) -> str:
+    plain = "".join(map(_without_accent, unicodedata.normalize("NFKC", signs)))
+    return "".join(_ALIKE.get(c) or _MARKS.get(c, c) for c in plain if not _IS_UNSEEN.match(c))
+
+
+@lru_cache(maxsize=4096)
+def _lowered(signs: str) -> str:
+    return _folded(signs).lower()
+
+
+def _without_accent(letter: str) -> str:
+    if "\u0660" <= letter <= "\u06f9" and letter.isdecimal():
+        return str(unicodedata.decimal(letter))
+    if "\u0400" <= letter < "\u1e00" or letter > "\u1fff":
+        return letter
+    decomposed = unicodedata.normalize("NFD", letter)
+    return "".join(c for c in decomposed if not "\u0300" <= c <= "\u036f")
+
+
+def _words_at(signs: re.Pattern[str], text: str) -> Iterator[str]:
+    """The words (with hyphens) in which a sign stands that tells of other forms."""
+    end = 0
+    for found in signs.finditer(text):
+        at = found.start()
+        if at < end:
+            continue
+        first, end = at, at + 1
+        while first and at - first < _LONGEST_WORD and _is_inner(text[first - 1]):
+            first -= 1
+        while end < len(text) and end - at < _LONGEST_WORD and _is_inner(text[end]):
+            end += 1
+        if not (first and text[first - 1] == "/"):  # a part of an address
+            yield text[first:end]
+
+
+def _is_inner(sign: str) -> bool:
+    return sign == "-" or sign.isalnum()
+
+
+@lru_cache(maxsize=4096)
+def _joined(word: str) -> tuple[str, ...]:
+    """`email` of `e-mail`."""
+    parts = word.split("-")
+    if not 2 <= len(parts) <= 3 or not all(map(str.isalnum, parts)) or not word[0].isalpha():
+        return ()
+    return ("".join(parts).lower(),)
+
+
+@lru_cache(maxsize=4096)
+def _parted(word: str) -> tuple[str, ...]:
+    """`max retry count` of `maxRetryCount`; not `num py`, `git hub`: those are names."""
+    found = []
+    for part in word.split("-"):
+        parts = _CAMEL_PART.findall(part)
+        if not 2 <= len(parts) <= _MOST_PARTS or "".join(parts) != part:
+            continue
+        least = 4 if part[0].isupper() and len(parts) == 2 else 2
+        if min(map(len, parts)) >= least:
+            found.append(" ".join(parts).lower())
+    return tuple(found)
+
+
+def _numbers(text: str) -> Iterator[str]:
+    """`1250000` of `1,250,000`."""
+    end = 0
+    for group in _GROUP.finditer(text):
+        if group.start() < end:
+            continue
+        start = max(0, group.start() - 4)
+        if number := _GROUPED.search(text, start, group.start() + _LONGEST_WORD):
+            end = number.end()
+            yield _NO_DIGIT.sub("", number[0])
+
+
+def _forms_beyond_ascii(text: str, plain: str) -> Iterator[str]:
+    for word in _words_at(_TWO_LETTER, text):
+        yield from _spelled_out(word)
+    if "€" in plain:
+        yield "euro"
+    yield from map(word_of_emoji, _EMOJI.findall(plain))
+    if _SEMITIC.search(plain):
+        for prefix in _PREFIXED.finditer(plain):
+            if prefixed := _WORD.match(plain, prefix.start()):
+                yield from _without_prefixes(prefixed[0])
+
+
+@lru_cache(maxsize=4096)
+def _spelled_out(word: str) -> tuple[str, ...]:
+    """`mueller` of `Müller`."""
+    written = unicodedata.normalize("NFC", word)
+    if not _TWO_LETTER.search(written):
+        return ()
+    words = _WORD.findall(fold(written.translate(_TWO_LETTERS)))
+    return tuple(one for one in words if one not in _WORD.findall(fold(written)))
+
+
+@lru_cache(maxsize=4096)
+def _without_prefixes(word: str) -> tuple[str, ...]:
+    """A Hebrew or Arabic word without the article or the letters before it."""
+    found: list[str] = []
+    for _ in range(2):
+        prefix = _PREFIXED.match(word)
+        if not prefix:
+            break
+        word = word[prefix.end() :]
+        found.append(word)
+    return tuple(found)
+
+
+def _mirrored_nouns(text: str) -> Iterator[str]:
+    if any(word in text for word in _GERMAN):
+        for noun in dict.fromkeys(_NOUN.findall(text)):
+            yield mirrored(noun.lower())
