@@ -162,31 +162,35 @@ class SearchableNote:
         self._titles = f"{title}\n{aliases}" if aliases else title
         names = _PATH_MARKS.sub(" ", path)
         self._names = f"{names}\n{tags}" if tags else names
-        self._forms = other_forms(self._titles)
-        if not self._titles.isascii():
-            self._titles = searchable(self._titles)
-        if not self._names.isascii():
-            self._names = searchable(self._names)
+        titles, self._titles = self._titles, searchable(self._titles)
+        self._forms = other_forms(titles, self._titles)
+        self._names = searchable(self._names)
         self._is_ascii = self._titles.isascii() and self._names.isascii()
 
     def search_columns(self, headings: Sequence[str], date: str, text: str) -> tuple[str, ...]:
         """Body, title, heads, path, cjk and dt of a section; `text` comes without its front matter."""
         titles, names = self._titles, self._names
         heads = "\n".join(headings[1:] if headings and headings[0] == self._title else headings)
-        cjk = ""
-        forms = other_forms(f"{heads}\n{text}") if heads else other_forms(text)
-        if not (self._is_ascii and text.isascii() and heads.isascii()):
-            parts = (titles, searchable(heads), names, searchable(text))
-            cjk = " ".join(bigrams(part) for part in parts if not part.isascii()).strip()
-            if cjk:
-                titles, heads, names, text = (
+        heads, forms_of_heads = _read_headings(heads)
+        body = searchable(text)
+        forms = " ".join(filter(None, (self._forms, forms_of_heads, other_forms(text, body))))
+        if not (self._is_ascii and body.isascii() and heads.isascii()):
+            parts = (titles, heads, names, body)
+            pairs = " ".join(bigrams(part) for part in parts if not part.isascii()).strip()
+            if pairs:
+                forms = f"{pairs} {forms}"
+                titles, heads, names, body = (
                     part if part.isascii() else CJK_RUN.sub(" ", part) for part in parts
                 )
-            else:
-                titles, heads, names, text = parts
-        cjk = " ".join(filter(None, (cjk, self._forms, forms)))
-        body = text.replace("\0", " ") if "\0" in text else text
-        return body, titles, heads, names, cjk, _dates(self._date, date)
+        body = body.replace("\0", " ") if "\0" in body else body
+        return body, titles, heads, names, forms, _dates(self._date, date)
+
+
+@lru_cache(maxsize=1024)
+def _read_headings(written: str) -> tuple[str, str]:
+    """Headings as they are searched, and the other forms of their words."""
+    plain = searchable(written)
+    return plain, other_forms(written, plain)
 
 
 @lru_cache(maxsize=1024)

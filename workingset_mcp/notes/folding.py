@@ -4,9 +4,8 @@ Only what is searched is folded; what is printed stays as it is written. Folding
 a text but none of its line ends, so a line of a note and its folded line have the same number.
 
 `searchable` is what the index and every comparison read. `other_forms` are further words for a column
-of their own: `email` of `e-mail`, `max retry count` of `maxRetryCount`, `mueller` of `Müller`,
-`1250000` of `1,250,000`. `forms_of_word` is the same for one word that a person typed. Not here: stems
-(the index has them).
+of their own: `email` of `e-mail`, `max retry count` of `maxRetryCount`, `mueller` of `Müller`.
+`forms_of_word` is the same for one word that a person typed. Not here: stems (the index has them).
 """
 
 import re
@@ -65,7 +64,7 @@ _COMPATIBLE = (  # wide, half-wide, joined and enclosed forms, of letters that h
     r"\uffa0-\uffef\U0001d400-\U0001d7ff\U0002f800-\U0002fa1f"
 )
 _FOLDED = re.compile(
-    rf"[\uff66-\uff9f]+|[\u1100-\u11ff]+|[{_UNSEEN}{_ACCENTED}{_COMPATIBLE}{''.join(_ALIKE)}"
+    rf"[\uff66-\uff9f{_UNSEEN}{_ACCENTED}{_COMPATIBLE}{''.join(_ALIKE)}"
     r"\u0660-\u0669\u06f0-\u06f9\u0900-\u0903\u093a-\u094f\u0951-\u0957\u0962\u0963\u0981-\u0983"
     r"\u09bc-\u09cd\u09d7\u0a01-\u0a03\u0a3c-\u0a51\u0a70-\u0a75\u0a81-\u0a83\u0abc-\u0acd\u0b01-\u0b03"
     r"\u0b3c-\u0b57\u0b82\u0bbe-\u0bd7\u0c00-\u0c04\u0c3c-\u0c56\u0c81-\u0c83\u0cbc-\u0cd6\u0d00-\u0d03"
@@ -77,18 +76,21 @@ _IS_UNSEEN = re.compile(f"[{_UNSEEN}]")
 _SEMITIC = re.compile(r"[\u05d0-\u064a]")
 _INNER_QUOTE = re.compile(r"[\"'\u05f3\u05f4](?<=[\u05d0-\u05ea].)(?=[\u05d0-\u05ea])")  # `צה"ל`
 
-_HYPHEN = re.compile(r"-(?<=[^\W_]-)[^\W_]")
-_CAMEL = re.compile(r"[A-Z](?<=[a-z][A-Z])")
+_HYPHEN = re.compile(r"-(?<=[^\W\d_]-)[^\W_]")
+_CAMEL = re.compile(  # most are of names such as `GitHub`, which have no other form
+    r"[A-Z](?<=[a-z][A-Z])(?<!\b[A-Z][a-z][A-Z])(?<!\b[A-Z][a-z]{2}[A-Z])[A-Za-z]"
+)
 _CAMEL_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _WORD = re.compile(r"[^\W_]+")
+_HYPHENATED = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 _MOST_PARTS, _LONGEST_WORD = 6, 40
-_GROUP = re.compile(r"[0-9](?<=[0-9][.,'’ \u00a0\u2009\u202f][0-9])[0-9]{2}(?![0-9])")
 _GROUPED = re.compile(
     r"(?<![\w.,])[0-9]{1,3}(?:(?:,[0-9]{3})+(?!\w|,\w)|(?:\.[0-9]{3})+(?!\w|\.\w)"
     r"|(?:['’\u00a0\u2009\u202f][0-9]{3})+(?!\w)|(?: [0-9]{3}){2,9}(?! ?[0-9]|\w))"
 )
+_UNGROUPED = re.compile(r"[1-9][0-9]{3,14}")
 _NO_DIGIT = re.compile(r"[^0-9]")
-_TWO_LETTER = re.compile("[äöüøåÄÖÜØÅ]")
+_TWO_LETTER = re.compile("[äöüøåÄÖÜØÅ\u0308\u030a]")
 _TWO_LETTERS = str.maketrans(
     {"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa", "Ä": "ae", "Ö": "oe", "Ü": "ue", "Ø": "oe", "Å": "aa"}
 )  # fmt: skip
@@ -105,8 +107,8 @@ _SAME_WORDS = {
     "%": "percent",
 }
 # Long German nouns are kept backwards too, in letters of no other word: what they end with is found.
-_NOUN = re.compile(r"\b[A-Z][a-z]{7,39}\b")
-_GERMAN = (" der ", " die ", " und ", " das ")
+_NOUN = re.compile(r"\b[A-Z][a-z]{9,39}\b")
+_GERMAN = (" und ", " der ")
 _MIRROR = {chr(97 + n): chr(0x561 + n) for n in range(26)}
 _MIRRORED = str.maketrans(_MIRROR)
 _UNMIRRORED = str.maketrans({mirrored: letter for letter, mirrored in _MIRROR.items()})
@@ -124,35 +126,42 @@ def searchable(text: str) -> str:
     return text if text.isascii() else _searchable(text, _folded)
 
 
-def other_forms(text: str) -> str:
-    """The other forms of the words of a text: words for the index, each once."""
+def other_forms(text: str, plain: str) -> str:
+    """The other forms of the words of a text: words for the index, each once.
+
+    `plain` is the same text, made `searchable`.
+    """
     found: list[str] = []
-    plain = searchable(text)
     for word in _words_at(_CAMEL, plain):
         found.extend(_parted(word))
     if "-" in plain:
         for word in _words_at(_HYPHEN, plain):
             found.extend(_joined(word))
-    found.extend(_numbers(plain))
     if "%" in plain and _PERCENT.search(plain):
         found.append("percent")
     if not text.isascii():
         found.extend(_forms_beyond_ascii(text, plain))
     found.extend(_mirrored_nouns(plain))
-    return " ".join(dict.fromkeys(found))
+    return " ".join(dict.fromkeys(found)) if found else ""
+
+
+def all_forms(text: str) -> str:
+    """The other forms of the words of a text as it is written."""
+    return other_forms(text, searchable(text))
 
 
 def forms_of_word(word: str) -> tuple[tuple[str, ...], ...]:
     """What else stands for a word or token that a person typed, each as one word or several."""
     plain = searchable(word)
-    one_word = [*_joined(plain), *_numbers(plain)]
+    one_word = [*_joined(plain)]
     if not word.isascii():
         one_word.extend(_spelled_out(word))
         one_word.extend(_without_prefixes(plain))
     if same := _SAME_WORDS.get(word.lower()):
         one_word.append(same)
     parted = [tuple(words.split()) for words in _parted(plain)]
-    return tuple(dict.fromkeys([*((one,) for one in one_word), *parted]))
+    numbers = _number_forms(plain)
+    return tuple(dict.fromkeys([*((one,) for one in one_word), *parted, *numbers]))
 
 
 def joined_numbers(text: str) -> str:
@@ -172,6 +181,7 @@ def word_of_emoji(emoji: str) -> str:
     return f"u{ord(emoji):x}"
 
 
+@lru_cache(maxsize=4096)
 def mirrored(word: str) -> str:
     """The last letters of a compound as its backward word begins."""
     return word[::-1].translate(_MIRRORED)
@@ -192,6 +202,8 @@ def _searchable(text: str, folded: Callable[[str], str]) -> str:
         text = unicodedata.normalize("NFC", text)
     if _FOLDED.search(text):
         text = _FOLDED.sub(lambda found: folded(found[0]), text)
+        if "\u3099" in text or "\u309a" in text:  # the marks of half-width Katakana
+            text = unicodedata.normalize("NFC", text)
     if _SEMITIC.search(text):
         text = _INNER_QUOTE.sub("", text)
     return text
@@ -218,23 +230,21 @@ def _without_accent(letter: str) -> str:
 
 
 def _words_at(signs: re.Pattern[str], text: str) -> Iterator[str]:
-    """The words (with hyphens) in which a sign stands that tells of other forms."""
+    """The words (with hyphens) in which a sign stands that tells of other forms; none of an address."""
     end = 0
     for found in signs.finditer(text):
         at = found.start()
         if at < end:
             continue
-        first, end = at, at + 1
-        while first and at - first < _LONGEST_WORD and _is_inner(text[first - 1]):
-            first -= 1
-        while end < len(text) and end - at < _LONGEST_WORD and _is_inner(text[end]):
-            end += 1
-        if not (first and text[first - 1] == "/"):  # a part of an address
-            yield text[first:end]
-
-
-def _is_inner(sign: str) -> bool:
-    return sign == "-" or sign.isalnum()
+        end = found.end()
+        first = max(0, at - _LONGEST_WORD)
+        first = text.rfind(" ", first, at) + 1 or first
+        for word in _HYPHENATED.finditer(text, first, at + _LONGEST_WORD):
+            if word.start() <= at < word.end():
+                end = word.end()
+                if text[word.start() - 1 : word.start()] != "/":
+                    yield word[0]
+                break
 
 
 @lru_cache(maxsize=4096)
@@ -260,21 +270,21 @@ def _parted(word: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _numbers(text: str) -> Iterator[str]:
-    """`1250000` of `1,250,000`."""
-    end = 0
-    for group in _GROUP.finditer(text):
-        if group.start() < end:
-            continue
-        start = max(0, group.start() - 4)
-        if number := _GROUPED.search(text, start, group.start() + _LONGEST_WORD):
-            end = number.end()
-            yield _NO_DIGIT.sub("", number[0])
+def _number_forms(word: str) -> Iterator[tuple[str, ...]]:
+    """`1250000` of `1,250,000`, and its groups of `1250000`: those follow each other whatever parts them."""
+    if _GROUPED.fullmatch(word):
+        yield (_NO_DIGIT.sub("", word),)
+    elif _UNGROUPED.fullmatch(word):
+        first = len(word) % 3 or 3
+        yield (word[:first], *(word[at : at + 3] for at in range(first, len(word), 3)))
 
 
 def _forms_beyond_ascii(text: str, plain: str) -> Iterator[str]:
-    for word in _words_at(_TWO_LETTER, text):
-        yield from _spelled_out(word)
+    if _TWO_LETTER.search(text):
+        written = unicodedata.normalize("NFC", text)
+        for word in dict.fromkeys(_WORD.findall(written)):
+            if not word.isascii():
+                yield from _spelled_out(word)
     if "€" in plain:
         yield "euro"
     yield from map(word_of_emoji, _EMOJI.findall(plain))
@@ -287,11 +297,9 @@ def _forms_beyond_ascii(text: str, plain: str) -> Iterator[str]:
 @lru_cache(maxsize=4096)
 def _spelled_out(word: str) -> tuple[str, ...]:
     """`mueller` of `Müller`."""
-    written = unicodedata.normalize("NFC", word)
-    if not _TWO_LETTER.search(written):
+    if not _TWO_LETTER.search(word):
         return ()
-    words = _WORD.findall(fold(written.translate(_TWO_LETTERS)))
-    return tuple(one for one in words if one not in _WORD.findall(fold(written)))
+    return (fold(unicodedata.normalize("NFC", word).translate(_TWO_LETTERS)),)
 
 
 @lru_cache(maxsize=4096)

@@ -13,7 +13,7 @@ from workingset_mcp.index import View, open_stemmer
 from workingset_mcp.index.query import Expr, Term
 from workingset_mcp.index.rows import SectionRow
 from workingset_mcp.notes.dates import find_dates
-from workingset_mcp.notes.folding import fold, other_forms
+from workingset_mcp.notes.folding import all_forms, fold
 
 Start = tuple[int, int]  # note id, and ordinal of the first piece of a section
 
@@ -69,7 +69,7 @@ class Matcher:
 
 def _words_in(text: str) -> list[str]:
     """The words of a text, and behind them their other forms."""
-    return words_of(f"{fold(text)}\n{other_forms(text)}")
+    return words_of(f"{fold(text)}\n{all_forms(text)}")
 
 
 def sections_with(view: View, branch: str | None, query: str) -> list[Start]:

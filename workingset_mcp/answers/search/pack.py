@@ -14,7 +14,7 @@ from workingset_mcp.answers.answer import Source, fenced
 from workingset_mcp.answers.budget import count_tokens, cut_to_tokens
 from workingset_mcp.answers.search.hits import Weighed
 from workingset_mcp.answers.search.rank import Ranked, begins_a_word
-from workingset_mcp.notes.folding import CJK, fold, other_forms
+from workingset_mcp.notes.folding import CJK, all_forms, fold
 from workingset_mcp.notes.markdown import split_lines
 
 LONG_LINE = 300
@@ -183,7 +183,7 @@ def _beginning(
     def value(text: str) -> float:
         folded = fold(text)
         if any(look.in_forms for look in finders):
-            folded = f"{folded} {other_forms(text)}"
+            folded = f"{folded} {all_forms(text)}"
         return sum(look.idf for look in finders if look.holds(folded))
 
     best = max(pieces, key=lambda piece: value(piece.text))
@@ -243,7 +243,7 @@ def _windows(
     lines = whole.split("\n")
     if any(look.in_forms and look not in there for look in finders):
         lines = [
-            f"{line} {other_forms(piece.text)}" for line, piece in zip(lines, pieces, strict=True)
+            f"{line} {all_forms(piece.text)}" for line, piece in zip(lines, pieces, strict=True)
         ]
         there = [look for look in finders if look in there or look.in_forms]
     own = [sum([look.idf for look in there if look.holds(line)]) for line in lines]

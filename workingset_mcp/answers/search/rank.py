@@ -19,7 +19,7 @@ from workingset_mcp.index import Scope, Stemmer, View
 from workingset_mcp.index.query import Term, any_of
 from workingset_mcp.index.rows import NoteRow, SectionRow
 from workingset_mcp.notes.dates import date_words
-from workingset_mcp.notes.folding import CJK, CJK_RUN, as_read, fold, other_forms
+from workingset_mcp.notes.folding import CJK, CJK_RUN, all_forms, as_read, fold
 
 RERANKED = 60
 BOOST = 1.5  # what the branch of `--boost` is worth
@@ -164,7 +164,7 @@ def _rerank(base: float, section: SectionRow, note: NoteRow, sought: _Sought) ->
     for one, find in sought.concepts:
         positions, is_exact = find(text, body_at)
         if not positions and one.in_forms:
-            forms = forms or f"\n{other_forms(_as_written(section, note))}"
+            forms = forms or f"\n{all_forms(_as_written(section, note))}"
             positions = [len(text) + at for at in find(forms, 0)[0]]
         if positions:
             covered += one.idf
