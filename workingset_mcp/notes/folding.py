@@ -5,13 +5,14 @@ a text but none of its line ends, so a line of a note and its folded line have t
 
 `searchable` is what the index and every comparison read. `other_forms` are further words for a column
 of their own: `email` of `e-mail`, `max retry count` of `maxRetryCount`, `mueller` of `Müller`.
-`forms_of_word` is the same for one word that a person typed. Not here: stems (the index has them).
+`written_forms` and
+`kindred_forms` are the same for one word that a person typed. Not here: stems (the index has them).
 """
 
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 
 # Scripts without blanks between words, as they stand between the brackets of a pattern. Their words are
 # overlapping pairs of characters: Han, Kana, Hangul; Thai, Lao, Myanmar and Khmer with their marks.
@@ -27,17 +28,26 @@ def _combining(first: int, last: int) -> list[int]:
     return [at for at in range(first, last) if unicodedata.category(chr(at)) in ("Mn", "Mc")]
 
 
-# Tokenizers cut a word at a combining mark: the vowels of these scripts. Each mark becomes a letter that
-# no note has (a hieroglyph): those of the scripts of `CJK` are in its last range but one.
-_MARKS = {
-    chr(mark): chr(first + n)
-    for first, marks in (
-        (0x13000, [*_combining(0x900, 0xE00), *_combining(0xF00, 0x1000)]),
-        (0x13200, [*_combining(0xE00, 0xF00), *_combining(0x1000, 0x10A0), *_combining(0x1780, 0x17D4)]),
-    )
-    for n, mark in enumerate(marks)
-}  # fmt: skip
-_WITH_MARKS = str.maketrans({letter: mark for mark, letter in _MARKS.items()})
+@cache
+def _marks() -> dict[str, str]:
+    """Letters for the combining marks, at which tokenizers cut a word: the vowels of many scripts.
+
+    Each is a hieroglyph, which no note has; those of the scripts of `CJK` are in its last range but one.
+    """
+    spaced = [*_combining(0x900, 0xE00), *_combining(0xF00, 0x1000)]
+    unspaced = [*_combining(0xE00, 0xF00), *_combining(0x1000, 0x10A0), *_combining(0x1780, 0x17D4)]
+    return {
+        chr(mark): chr(first + n)
+        for first, marks in ((0x13000, spaced), (0x13200, unspaced))
+        for n, mark in enumerate(marks)
+    }
+
+
+@cache
+def _marks_back() -> dict[int, str]:
+    return {ord(letter): mark for mark, letter in _marks().items()}
+
+
 _ALIKE = {
     **dict(zip("øØłŁđĐðÐħĦıŧŦёЁςأإآٱىیةک", "oOlLdDdDhHitTеЕσااااييهك", strict=True)),
     "ß": "ss",
@@ -72,7 +82,6 @@ _FOLDED = re.compile(
     r"\u0ec8-\u0ece\u0f18-\u0f39\u0f71-\u0fbc\u102b-\u103e\u1056-\u1059\u105e-\u1074\u1082-\u109d"
     r"\u17b4-\u17d3]"
 )
-_IS_UNSEEN = re.compile(f"[{_UNSEEN}]")
 _SEMITIC = re.compile(r"[\u05d0-\u064a]")
 _INNER_QUOTE = re.compile(r"[\"'\u05f3\u05f4](?<=[\u05d0-\u05ea].)(?=[\u05d0-\u05ea])")  # `צה"ל`
 
@@ -150,18 +159,23 @@ def all_forms(text: str) -> str:
     return other_forms(text, searchable(text))
 
 
-def forms_of_word(word: str) -> tuple[tuple[str, ...], ...]:
-    """What else stands for a word or token that a person typed, each as one word or several."""
+def written_forms(word: str) -> tuple[tuple[str, ...], ...]:
+    """How else a word that a person typed may be written, each as one word or several.
+
+    The index finds the typed form in every such note: to look for these in what is written is enough.
+    """
     plain = searchable(word)
-    one_word = [*_joined(plain)]
-    if not word.isascii():
-        one_word.extend(_spelled_out(word))
-        one_word.extend(_without_prefixes(plain))
-    if same := _SAME_WORDS.get(word.lower()):
-        one_word.append(same)
+    one_word = [*_joined(plain), *_spelled_out(word)]
     parted = [tuple(words.split()) for words in _parted(plain)]
-    numbers = _number_forms(plain)
-    return tuple(dict.fromkeys([*((one,) for one in one_word), *parted, *numbers]))
+    found = [*((one,) for one in one_word), *parted, *_number_forms(plain)]
+    return tuple(dict.fromkeys(found))
+
+
+def kindred_forms(word: str) -> tuple[tuple[str, ...], ...]:
+    """Words that stand for the one a person typed: without its prefixes, or for a sign."""
+    same = _SAME_WORDS.get(word.lower())
+    one_word = [same] if same else [] if word.isascii() else _without_prefixes(searchable(word))
+    return tuple((one,) for one in one_word)
 
 
 def joined_numbers(text: str) -> str:
@@ -194,7 +208,7 @@ def unmirrored(word: str) -> str:
 
 def as_read(word: str) -> str:
     """A folded word with its vowel marks as a person reads them."""
-    return word if word.isascii() else word.translate(_WITH_MARKS)
+    return word if word.isascii() else word.translate(_marks_back())
 
 
 def _searchable(text: str, folded: Callable[[str], str]) -> str:
@@ -212,7 +226,15 @@ def _searchable(text: str, folded: Callable[[str], str]) -> str:
 @lru_cache(maxsize=4096)
 def _folded(signs: str) -> str:
     plain = "".join(map(_without_accent, unicodedata.normalize("NFKC", signs)))
-    return "".join(_ALIKE.get(c) or _MARKS.get(c, c) for c in plain if not _IS_UNSEEN.match(c))
+    return "".join(map(_plain, plain))
+
+
+def _plain(sign: str) -> str:
+    letter = _ALIKE.get(sign) or _marks().get(sign)
+    if letter:
+        return letter
+    is_unseen = sign == "\u0640" or unicodedata.category(sign) in ("Cf", "Mn")
+    return "" if is_unseen and sign not in "\u3099\u309a" else sign
 
 
 @lru_cache(maxsize=4096)

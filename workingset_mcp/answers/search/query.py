@@ -8,7 +8,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from workingset_mcp.answers.search.stop_words import TEXT as _STOP_TEXT
 from workingset_mcp.index.query import Expr, Or, Phrase, Prefix, Term, any_of
@@ -17,10 +17,11 @@ from workingset_mcp.notes.folding import (
     CJK_RUN,
     emoji_in,
     fold,
-    forms_of_word,
     joined_numbers,
+    kindred_forms,
     searchable,
     word_of_emoji,
+    written_forms,
 )
 
 MOST_CONCEPTS = 64
@@ -42,7 +43,7 @@ _SYMBOLS = re.compile(r"[+#%$€@&]|^\.")
 _NEGATION = re.compile(r"^(?:[a-z]{2,6}n|ca|wo)['’]t$", re.IGNORECASE)
 _QUOTED = re.compile(r'["“”„«»]([^"“”„«»]{2,200})["“”«»]')
 
-_Asked: TypeAlias = tuple[Expr, str]  # an expression, and the literal word
+_Asked: TypeAlias = tuple[str, tuple[str, ...], str]  # kind, words, and the literal word
 ConceptKind = Literal["word", "phrase", "cjk", "date"]
 
 
@@ -129,7 +130,7 @@ def _collect(text: str, weight: float, found: dict[_Asked, Concept], dates: list
         if date.value:
             dates.append(date.value)
             concept = _date_concept(text[date.start : date.end], date.value, weight)
-            found.setdefault((concept.expr, ""), concept)
+            found.setdefault(("date", (date.value,), ""), concept)
             rest.append(text[at : date.start])
             at = date.end
     rest.append(text[at:])
@@ -138,14 +139,14 @@ def _collect(text: str, weight: float, found: dict[_Asked, Concept], dates: list
     if not concepts and not dates:
         concepts = list(_concepts(text, weight, keep_stop_words=True))
     for concept in concepts:
-        found.setdefault((concept.expr, concept.literal), concept)
+        found.setdefault((concept.kind, concept.words, concept.literal), concept)
 
 
 def _concepts(text: str, weight: float, *, keep_stop_words: bool) -> Iterator[Concept]:
     for quoted in _QUOTED.findall(text):
         words = words_of(fold(quoted))
         if len(words) > 1 and not CJK_RUN.search(quoted):
-            yield _phrase(quoted.strip(), words, weight)
+            yield _phrase(quoted.strip(), words, weight, _Forms())
     for token in text.split(" "):
         if not token.isascii() and CJK_RUN.search(searchable(token)):
             token = searchable(token)
@@ -167,12 +168,14 @@ def _token_concepts(token: str, weight: float, *, keep_stop_words: bool) -> Iter
         return
     if _NEGATION.match(bare) and not keep_stop_words:
         return
-    forms = forms_of_word(bare)
+    forms = _Forms(written_forms(bare), kindred_forms(bare))
     if len(words) == 1:
         if keep_stop_words or words[0] not in STOP_WORDS or literal not in ("", words[0]):
             literal = literal if literal != words[0] else ""
-            expr = _with_forms(Term(words[0]), forms)
-            yield Concept(literal or bare, "word", expr, (words[0],), literal, weight, forms=forms)
+            expr = forms.or_else(Term(words[0]))
+            yield Concept(
+                literal or bare, "word", expr, (words[0],), literal, weight, forms=forms.all
+            )
         return
     yield _phrase(bare, words[:12], weight, forms)
     for word in words[:12]:
@@ -185,20 +188,29 @@ def _sign_concepts(token: str, weight: float) -> Iterator[Concept]:
     for emoji in emoji_in(searchable(token)):
         word = word_of_emoji(emoji)
         yield Concept(emoji, "word", Term(word), (word,), emoji, weight)
-    for (word,) in forms_of_word(token):
+    for (word,) in kindred_forms(token):
         yield Concept(token, "word", Term(word), (word,), "", weight)
 
 
-def _phrase(
-    text: str, words: Sequence[str], weight: float, forms: tuple[tuple[str, ...], ...] = ()
-) -> Concept:
-    expr = _with_forms(Phrase(tuple(words)), forms)
-    return Concept(text, "phrase", expr, tuple(words), "", weight, forms=forms)
+class _Forms(NamedTuple):
+    """Other forms of a token: as it may be written, and words that stand for it."""
+
+    written: tuple[tuple[str, ...], ...] = ()
+    kindred: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def all(self) -> tuple[tuple[str, ...], ...]:
+        return self.written + self.kindred
+
+    def or_else(self, expr: Expr) -> Expr:
+        """What asks for a token, or for any of its other forms; nothing is counted twice."""
+        written = [Phrase(words, "written") for words in self.written]
+        return any_of([expr, *written, *map(Phrase, self.kindred)])
 
 
-def _with_forms(expr: Expr, forms: Sequence[tuple[str, ...]]) -> Expr:
-    """What asks for a concept, or for any of its other forms."""
-    return any_of([expr, *(Phrase(form) if len(form) > 1 else Term(form[0]) for form in forms)])
+def _phrase(text: str, words: Sequence[str], weight: float, forms: _Forms) -> Concept:
+    expr = forms.or_else(Phrase(tuple(words)))
+    return Concept(text, "phrase", expr, tuple(words), "", weight, forms=forms.all)
 
 
 def _cjk_concepts(token: str, weight: float, *, keep_stop_words: bool) -> Iterator[Concept]:

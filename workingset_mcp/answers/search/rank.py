@@ -98,7 +98,7 @@ def rank(query: Query, view: View, stemmer: Stemmer, scope: Scope) -> Ranking:
 def _weigh(concept: Concept, total: int, view: View, stemmer: Stemmer, scope: Scope) -> Weighed:
     """A concept with its frequency; a word that no note holds is looked for as a part of compounds."""
     one = weigh(concept, total, view, stemmer, scope)
-    if one.frequency or concept.kind != "word" or concept.literal:
+    if one.frequency or concept.kind != "word" or concept.literal or not concept.own:
         return one
     compounds = compounds_with(concept.words[0], view)
     if not compounds:
