@@ -64,6 +64,8 @@ def rank(query: Query, view: View, stemmer: Stemmer, scope: Scope) -> Ranking:
     anytime, total = scope.anytime(), view.section_count()
     weighed = [_weigh(c, total, view, stemmer, anytime) for c in query.concepts]
     present = [w for w in weighed if w.frequency]
+    told = {word for w in present if w.concept.forms for word in w.concept.words}
+    weighed = [w for w in weighed if w.frequency or not told.issuperset(w.concept.words)]
     missing = [
         w.concept for w in weighed if not w.frequency and w.concept.kind == "word" and w.concept.own
     ][:MOST_ABSENT]

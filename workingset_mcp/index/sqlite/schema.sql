@@ -71,7 +71,8 @@ CREATE INDEX status_note ON status (note_id);
 
 -- Contentless: the words only. Rows are deleted by giving FTS5 the old values again, which
 -- `search_columns` derives from the tables above. The longest column is the first: FTS5 writes two
--- bytes with the places of a word in any other.
+-- bytes with the places of a word in any other. `cjk` holds pairs of characters of scripts without
+-- blanks, and the other forms of words (`notes.folding`).
 CREATE VIRTUAL TABLE fts USING fts5 (
     body, title, heads, path, cjk, dt,
     content = '', tokenize = 'porter unicode61 remove_diacritics 2'
