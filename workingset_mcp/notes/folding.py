@@ -70,7 +70,7 @@ _ACCENTED = (  # Latin and Greek
     r"\u00c0-\u0233\u0300-\u036f\u0386-\u0390\u03aa-\u03b0\u03ca-\u03ce\u1e00-\u1fff"
 )
 _COMPATIBLE = (  # wide, half-wide, joined and enclosed forms, of letters that have a plain form
-    r"\u2160-\u217f\u2f00-\u2fd5\u3200-\u33ff\uf900-\ufaff\ufb00-\ufdff\ufe70-\ufefc\uff01-\uff65"
+    r"\u2160-\u217f\u2f00-\u2fd5\u3200-\u33ff\uf900-\ufaff\ufb00-\ufdff\ufe70-\ufefc\uff03-\uff06\uff0b\uff10-\uff19\uff20-\uff3a\uff41-\uff5a"
     r"\uffa0-\uffef\U0001d400-\U0001d7ff\U0002f800-\U0002fa1f"
 )
 _FOLDED = re.compile(
