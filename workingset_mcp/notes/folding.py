@@ -141,11 +141,11 @@ def other_forms(text: str, plain: str) -> str:
     `plain` is the same text, made `searchable`.
     """
     found: list[str] = []
-    for word in _words_at(_CAMEL, plain):
-        found.extend(_parted(word))
+    for stretch in _stretches_at(_CAMEL, plain):
+        found.extend(_parted_in(stretch))
     if "-" in plain:
-        for word in _words_at(_HYPHEN, plain):
-            found.extend(_joined(word))
+        for stretch in _stretches_at(_HYPHEN, plain):
+            found.extend(_joined_in(stretch))
     if "%" in plain and _PERCENT.search(plain):
         found.append("percent")
     if not text.isascii():
@@ -251,22 +251,34 @@ def _without_accent(letter: str) -> str:
     return "".join(c for c in decomposed if not "\u0300" <= c <= "\u036f")
 
 
-def _words_at(signs: re.Pattern[str], text: str) -> Iterator[str]:
-    """The words (with hyphens) in which a sign stands that tells of other forms; none of an address."""
+def _stretches_at(signs: re.Pattern[str], text: str) -> Iterator[str]:
+    """What stands between blanks around the signs that tell of other forms."""
     end = 0
     for found in signs.finditer(text):
         at = found.start()
-        if at < end:
-            continue
-        end = found.end()
-        first = max(0, at - _LONGEST_WORD)
-        first = text.rfind(" ", first, at) + 1 or first
-        for word in _HYPHENATED.finditer(text, first, at + _LONGEST_WORD):
-            if word.start() <= at < word.end():
-                end = word.end()
-                if text[word.start() - 1 : word.start()] != "/":
-                    yield word[0]
-                break
+        if at >= end:
+            first = max(0, at - _LONGEST_WORD)
+            first = text.rfind(" ", first, at) + 1 or first
+            end = text.find(" ", at, at + _LONGEST_WORD)
+            end = end if end > 0 else at + _LONGEST_WORD
+            yield text[first:end]
+
+
+def _words_in(stretch: str) -> Iterator[str]:
+    """The words (with hyphens) of a stretch; none of an address."""
+    for word in _HYPHENATED.finditer(stretch):
+        if stretch[word.start() - 1 : word.start()] != "/":
+            yield word[0]
+
+
+@lru_cache(maxsize=1 << 14)  # the same few stand everywhere in a vault
+def _joined_in(stretch: str) -> tuple[str, ...]:
+    return tuple(form for word in _words_in(stretch) for form in _joined(word))
+
+
+@lru_cache(maxsize=1 << 14)
+def _parted_in(stretch: str) -> tuple[str, ...]:
+    return tuple(form for word in _words_in(stretch) for form in _parted(word))
 
 
 @lru_cache(maxsize=4096)
