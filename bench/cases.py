@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from workingset_mcp.answers.answer import Answer, printed
+from workingset_mcp.answers.answer import printed
 from workingset_mcp.errors import WorkingsetError
 from workingset_mcp.settings import Settings, load_settings
 
@@ -152,16 +152,20 @@ def by_tool(workspace: Any, call: Expected) -> Reply:
     again = text
     if not failed:
         again = as_text(method(**arguments))
-    status = workspace.status()
-    told = "\n".join([*status["remarks"], *status["left_out"], str(status)])
+    try:
+        status = workspace.status()
+        told = "\n".join([*status["remarks"], *status["left_out"], str(status)])
+    except WorkingsetError as error:  # as of a vault that is not there
+        told = str(error)
     return Reply(text, failed, seconds, told, [again])
 
 
 def as_text(answer: Any) -> str:
     """An answer as it is printed at the edge."""
-    if isinstance(answer, Answer):
-        return printed(answer)
-    return answer if isinstance(answer, str) else str(getattr(answer, "text", answer))
+    if isinstance(answer, str) or hasattr(answer, "text"):  # an older version
+        return str(getattr(answer, "text", answer))
+
+    return printed(answer)
 
 
 def by_command(call: Expected, vault: Path, place: Path) -> Reply:

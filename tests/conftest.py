@@ -1,8 +1,8 @@
-"""What every test may use: a vault made from one string, an opened workspace over it.
+"""Fixtures for all tests: a vault made from one string, and an open workspace over it.
 
-A vault in a test is text with file markers; a line `=== path` begins a file, `=== path/` makes an
-empty folder. What stands between two markers is the file, byte for byte (`\\udcff` is the byte FF).
-Tests see no environment of the person who runs them, and their day is 2026-06-16.
+A vault in a test is text with file markers: a line `=== path` begins a file, `=== path/` makes an
+empty folder. The text between two markers is the file, byte for byte (`\\udcff` is the byte FF).
+Tests ignore the environment of the person who runs them, and their day is 2026-06-16.
 """
 
 import hashlib
@@ -32,13 +32,13 @@ from workingset_mcp.workspace.facade import Workspace
 
 TODAY = "2026-06-16"
 ITEM_KINDS = ("task", *LABEL_KINDS, *STANDING_KINDS)
-LITTLE_SECONDS = 0.2  # below it a time says more about the machine than about the length of a text
+LITTLE_SECONDS = 0.2  # a shorter time depends more on the machine than on the text
 _MARKER = re.compile(r"^=== (.+)\n", re.MULTILINE)
 
 MakeVault = Callable[[str], Path]
 
-# `make test` draws the same examples every time; `make fuzz` (bench/fuzz_tests.py) draws fresh ones.
-# How long an example takes depends on what else the machine does, so it fails nothing.
+# `make test` draws the same examples every time; `make fuzz` (bench/fuzz_tests.py) draws new ones.
+# The time of an example depends on the load of the machine, so there is no deadline.
 hypothesis.settings.register_profile(
     "fuzz",
     derandomize=False,
@@ -52,7 +52,7 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("workingset")
 
-# Hypothesis draws constants of the modules that are loaded: load them all, or the examples depend
+# Hypothesis draws constants from loaded modules: load them all, or the examples depend
 # on which tests ran before.
 for _module in pkgutil.walk_packages(workingset_mcp.__path__, "workingset_mcp."):
     if not _module.name.endswith("__main__"):
@@ -60,14 +60,14 @@ for _module in pkgutil.walk_packages(workingset_mcp.__path__, "workingset_mcp.")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Fuzzing has its own time: a limit on one test would cut a find before it is made small."""
+    """Remove the time limit when fuzzing, because shrinking a failing example takes long."""
     if config.getoption("--hypothesis-profile") == "fuzz":
         for item in items:
             item.add_marker(pytest.mark.timeout(0), append=False)
 
 
 class OpenVault(Protocol):
-    """Opens a vault made from text, or a folder that is there already."""
+    """Opens a vault made from text, or an existing folder."""
 
     def __call__(self, vault: str | Path, /, **settings: Any) -> Workspace: ...
 
@@ -88,7 +88,7 @@ def write_vault(root: Path, text: str) -> Path:
 
 
 def program(vault: Path, folder: Path, *options: str) -> list[str]:
-    """The command line of a server over `vault`, with its index in `folder`."""
+    """Return the command line of a server over `vault` with its index in `folder`."""
     index = ["--index-dir", str(folder / "index")]
     return [
         sys.executable,
@@ -103,13 +103,13 @@ def program(vault: Path, folder: Path, *options: str) -> list[str]:
 
 
 def engine_of(workspace: Workspace) -> SqliteEngine:
-    """The engine of a workspace, for a test of its file."""
+    """Return the engine of a workspace, to test its file."""
     assert isinstance(workspace.index, SqliteEngine)
     return workspace.index
 
 
 def contents_of(workspace: Workspace) -> dict[str, object]:
-    """All that an index holds but for row numbers and file stamps: equal vaults, equal contents."""
+    """Return an index's contents without row ids and fingerprints; they are equal for equal vaults."""
     with workspace.index.snapshot() as snapshot:
         rows = snapshot.notes()
         notes = {row.id: row for row in rows}
@@ -130,7 +130,7 @@ def contents_of(workspace: Workspace) -> dict[str, object]:
 
 
 def contents_of_fresh(root: Path) -> dict[str, object]:
-    """What an index that is built now, from nothing, holds."""
+    """Return the contents of an index built from scratch now."""
     workspace = Workspace(root, in_memory=True)
     try:
         workspace.build()
@@ -140,7 +140,7 @@ def contents_of_fresh(root: Path) -> dict[str, object]:
 
 
 def least_seconds(call: Callable[[], object]) -> float:
-    """The least processor time of three calls: what else the machine does only adds to it."""
+    """Return the least CPU time of three calls, because other load only adds to it."""
     spent = []
     for _ in range(3):
         started = time.process_time()
@@ -150,7 +150,7 @@ def least_seconds(call: Callable[[], object]) -> float:
 
 
 def assert_costs_its_length(read: Callable[[str], object], text: str) -> None:
-    """Eight times the text costs some eight times as much: 24 is far from both 8 and its square."""
+    """Check that 8 times the text costs less than 24 times as much; quadratic cost would be 64 times."""
     started = time.process_time()
     read(text)
     if time.process_time() - started > LITTLE_SECONDS:
@@ -210,16 +210,16 @@ TABLE_ADDRESS = "https://openaipublic.blob.core.windows.net/encodings/o200k_base
 
 
 def published_table() -> bytes:
-    """The table as it was published: a token in base64 and its rank a line."""
+    """Return the table as published: one token in base64 and its rank per line."""
     in_order = sorted(published_ranks().items(), key=lambda each: each[1])
     return b"".join(b"%s %d\n" % (b64encode(token), rank) for token, rank in in_order)
 
 
 @cache
 def reference_encoder() -> tiktoken.Encoding:
-    """tiktoken's own o200k_base, from a cache that holds our table: it would refuse another.
+    """Load tiktoken's own o200k_base from a cache with our table; it would refuse a different one.
 
-    It is not the encoder of the product, which may stay unloaded.
+    It is not the encoder of the package, which may stay unloaded.
     """
     name = hashlib.sha1(TABLE_ADDRESS.encode(), usedforsecurity=False).hexdigest()
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
@@ -229,5 +229,5 @@ def reference_encoder() -> tiktoken.Encoding:
 
 
 def exact_tokens(text: str) -> int:
-    """Tokens counted straight with an encoder, pathological lines included."""
+    """Count tokens directly with an encoder, also of pathological lines."""
     return len(reference_encoder().encode_ordinary(text))

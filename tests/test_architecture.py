@@ -1,4 +1,4 @@
-"""The house stands: imports point down, the package does not grow unseen, a start imports little."""
+"""The architecture: imports point down, the package grows only by decision, a start imports little."""
 
 import ast
 import os
@@ -13,10 +13,10 @@ import pytest
 import workingset_mcp
 
 PACKAGE = Path(workingset_mcp.__file__).parent
-PROJECT = Path(__file__).parents[1]  # the package may be an installed one
+PROJECT = Path(__file__).parents[1]  # the package may be installed elsewhere
 MODULES = sorted(PACKAGE.rglob("*.py"))
 SQLITE = PACKAGE / "index" / "sqlite"
-# SQL in capitals, as all of ours is; FTS5: its operators, a column filter, a prefix.
+# Our SQL is in capitals; FTS5 has operators, column filters and prefixes.
 QUERY_TEXT = re.compile(
     r"\b(?:SELECT|INSERT|UPDATE|DELETE|CREATE|DROP|PRAGMA|BEGIN|COMMIT|WHERE|ORDER BY|JOIN|MATCH)\b"
     r"|(?:^| )(?:AND|OR|NOT|NEAR)(?: |$)|\b(?:body|title|heads|path|cjk|dt)\}? : |\" \*"
@@ -28,7 +28,7 @@ def name_of(module: Path) -> str:
 
 
 class Record(NamedTuple):
-    """The most that was measured, and how far below it the measure may fall before it is lowered."""
+    """A recorded maximum, and how far the measure may fall below it before the record must be lowered."""
 
     most: int
     slack: int
@@ -55,8 +55,8 @@ def test_imports_point_down_the_ladder() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_house_does_not_grow_unseen() -> None:
-    """A record may only be lowered; raising one is a decision, made in the commit that needs it."""
+def test_the_package_grows_only_by_decision() -> None:
+    """Lower a record freely; raising one is a decision for the commit that needs it."""
     lines = [module.read_text(encoding="utf-8").count("\n") for module in MODULES]
     measured = {
         "modules": len(MODULES),
@@ -69,7 +69,7 @@ def test_the_house_does_not_grow_unseen() -> None:
     assert not shrunk, f"lower the record to {shrunk}"
 
 
-def test_every_module_says_what_it_holds() -> None:
+def test_every_module_has_a_docstring() -> None:
     silent = [
         module.relative_to(PACKAGE).as_posix()
         for module in MODULES
@@ -79,7 +79,7 @@ def test_every_module_says_what_it_holds() -> None:
 
 
 def strings_in(tree: ast.AST) -> list[str]:
-    """Every string of a module that is not a docstring, and the fixed parts of those with fields."""
+    """Return every string of a module that is not a docstring, and the fixed parts of f-strings."""
     docstrings = {
         node.value
         for node in ast.walk(tree)
@@ -99,7 +99,7 @@ def query_text_in(source: str) -> list[str]:
 @pytest.mark.parametrize(
     "module", [module for module in MODULES if SQLITE not in module.parents], ids=name_of
 )
-def test_no_sql_and_no_fts5_text_stands_outside_the_engine(module: Path) -> None:
+def test_only_the_engine_contains_sql_and_fts5_text(module: Path) -> None:
     assert query_text_in(module.read_text(encoding="utf-8")) == []
 
 
@@ -116,7 +116,7 @@ def test_no_sql_and_no_fts5_text_stands_outside_the_engine(module: Path) -> None
         ('"NOTE: ORDER matters"', False),
     ],
 )
-def test_query_text_is_told_from_other_text(source: str, *, found: bool) -> None:
+def test_query_text_is_distinguished_from_other_text(source: str, *, found: bool) -> None:
     assert bool(query_text_in(source)) == found
 
 
@@ -129,7 +129,7 @@ def test_query_text_is_told_from_other_text(source: str, *, found: bool) -> None
         ("workingset_mcp.workspace.facade", ["mcp", "click", "rich", "tiktoken"]),
     ],
 )
-def test_what_starts_fast_imports_nothing_heavy(module: str, heavy: list[str]) -> None:
+def test_fast_commands_import_nothing_heavy(module: str, heavy: list[str]) -> None:
     code = f"import sys, {module}; print(*(name for name in {heavy!r} if name in sys.modules))"
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -144,7 +144,7 @@ def test_what_starts_fast_imports_nothing_heavy(module: str, heavy: list[str]) -
 
 # -- answers are values ----------------------------------------------------------------------------
 
-# Where an answer becomes text, which goes straight to a client.
+# The modules where an answer becomes text, which goes straight to a client.
 EDGES = {
     "answers/answer.py",
     "server/tools/_declare.py",
@@ -159,7 +159,7 @@ PATTERNS = {"match", "search", "fullmatch", "findall", "finditer", "split", "sub
 
 
 class AnswerText(NamedTuple):
-    """What in a function is the text of an answer: printed, its body, a name for one of them."""
+    """Finds the text of an answer in a function: printed, its body, or a name for one of them."""
 
     names: frozenset[str] = frozenset()
 
@@ -176,7 +176,7 @@ class AnswerText(NamedTuple):
         return isinstance(node, ast.Name) and node.id in self.names
 
     def is_read_by(self, node: ast.AST) -> bool:
-        """Whether an expression looks into it: a method, a pattern, `in`, or a subscript."""
+        """Return whether an expression reads the text: a method, a pattern, `in`, or a subscript."""
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             method = node.func.attr
             own = method in LOOKS_INTO and self.is_in(node.func.value)
@@ -190,7 +190,7 @@ class AnswerText(NamedTuple):
 
 
 def readings_of_answers(code: str) -> list[str]:
-    """Expressions that look into the text of an answer."""
+    """Return the expressions that read the text of an answer."""
     found = []
     for function in ast.walk(ast.parse(code)):
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -214,7 +214,7 @@ def readings_of_answers(code: str) -> list[str]:
         "whole = f'{answer.body} and more'\n return whole.partition(chr(10))",
     ],
 )
-def test_the_rule_sees_code_that_looks_into_an_answers_text(code: str) -> None:
+def test_the_check_finds_code_that_reads_an_answers_text(code: str) -> None:
     assert readings_of_answers(f"def f():\n {code}\n")
 
 
@@ -223,11 +223,11 @@ def test_the_rule_sees_code_that_looks_into_an_answers_text(code: str) -> None:
     [module for module in MODULES if name_of(module).startswith(("cli", "server", "workspace"))],
     ids=name_of,
 )
-def test_no_edge_looks_into_an_answers_text(module: Path) -> None:
+def test_no_edge_reads_an_answers_text(module: Path) -> None:
     assert readings_of_answers(module.read_text(encoding="utf-8")) == []
 
 
-def test_answers_are_printed_at_the_edges_alone() -> None:
+def test_only_the_edges_print_answers() -> None:
     def prints(module: Path) -> bool:
         tree = ast.parse(module.read_text(encoding="utf-8"))
         calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))

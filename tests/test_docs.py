@@ -1,4 +1,4 @@
-"""The documents say what is so: versions, names, commands, links, the house, the lines to type."""
+"""The documents match the code: versions, names, commands, links, packages, commands to type."""
 
 import ast
 import json
@@ -44,7 +44,7 @@ def pyproject() -> dict[str, Any]:
 
 
 def section_of(name: str, heading: str) -> str:
-    """The text below a heading of the second level."""
+    """Return the text below a heading of the second level."""
     return text_of(name).partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
 
 
@@ -54,7 +54,7 @@ def label_of(name: str) -> str:
     return found[1]
 
 
-def test_one_version_everywhere() -> None:
+def test_the_version_is_the_same_everywhere() -> None:
     server = json_of("server.json")
     packaging = "docs/packaging/"
     bundle = json_of(packaging + "mcpb/manifest.json")
@@ -70,7 +70,7 @@ def test_one_version_everywhere() -> None:
     assert f'version = "{version}"' in text_of(packaging + "mcpb/pyproject.toml")
 
 
-def test_one_name_in_the_registry() -> None:
+def test_the_registry_name_is_the_same_everywhere() -> None:
     name = json_of("server.json")["name"]
     assert f"<!-- mcp-name: {name} -->" in text_of("README.md")
     assert label_of("io.modelcontextprotocol.server.name") == name
@@ -99,7 +99,7 @@ def test_the_readme_names_every_tool_with_its_arguments() -> None:
 
 @pytest.mark.process
 def test_the_readme_shows_what_the_demo_prints() -> None:
-    """Takes 2 s: a client and a server start, and the example vault is indexed."""
+    """Takes 2 s: starts a client and a server, and indexes the example vault."""
 
     def without_costs(line: str) -> str:
         return re.sub(r"[\d,]+/", "…/", line) if line.startswith("[workingset]") else line
@@ -115,7 +115,7 @@ def test_the_readme_shows_what_the_demo_prints() -> None:
         assert any(line.startswith(wanted) for line in printed), shown
 
 
-def test_the_pages_of_clients_name_the_tools_by_their_titles() -> None:
+def test_client_pages_name_the_tools_by_their_titles() -> None:
     for file in PAGES_WITH_TITLES:
         page = file.read_text(encoding="utf-8")
         assert "```text\nget_brief " in page
@@ -132,13 +132,13 @@ def test_the_changelog_names_every_command_and_tool() -> None:
 @pytest.mark.parametrize(
     "document", DOCUMENTS, ids=lambda path: path.relative_to(PROJECT).as_posix()
 )
-def test_links_lead_to_files(document: Path) -> None:
+def test_links_point_to_existing_files(document: Path) -> None:
     targets = LINK.findall(FENCE.sub("", document.read_text(encoding="utf-8")))
     files = [target.partition("#")[0] for target in targets if "://" not in target]
     assert [name for name in files if name and not (document.parent / name).exists()] == []
 
 
-def test_the_table_of_the_house_is_the_ladder_of_the_import_contract() -> None:
+def test_the_package_table_matches_the_import_contract() -> None:
     [ladder] = [
         c for c in pyproject()["tool"]["importlinter"]["contracts"] if c["type"] == "layers"
     ]
@@ -148,13 +148,13 @@ def test_the_table_of_the_house_is_the_ladder_of_the_import_contract() -> None:
     )
     shown = [sorted(re.findall(r"`(\w+)(?:\.py|/)`", row)) for row in rows]
     assert shown == rungs
-    assert ladder["exhaustive"]  # so the contract names every package and module
+    assert ladder["exhaustive"]  # the contract names every package and module
 
 
 @pytest.mark.parametrize(
     ("library", "place"), [("sqlite3", "index/sqlite/"), ("watchfiles", "sync/follower.py")]
 )
-def test_a_library_is_imported_only_where_the_house_says(library: str, place: str) -> None:
+def test_a_library_is_imported_only_where_the_architecture_says(library: str, place: str) -> None:
     assert f"`{library}` is imported only in `{place}`" in text_of("ARCHITECTURE.md").replace(
         "`watchfiles` only in", "`watchfiles` is imported only in"
     )
@@ -167,7 +167,7 @@ def test_a_library_is_imported_only_where_the_house_says(library: str, place: st
 
 
 def printed(client: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
-    """The block and the sentences that `install` prints to one who runs it through uvx."""
+    """Return the block and the sentences that `install` prints when run through uvx."""
     uvx = tmp_path / "path" / "uvx"
     uvx.parent.mkdir()
     uvx.touch(mode=0o755)
@@ -184,7 +184,7 @@ def printed(client: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tup
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the lines are for a POSIX shell")
 @pytest.mark.parametrize("client", CLIENTS)
-def test_the_lines_to_type_are_those_that_install_prints(
+def test_documented_commands_are_those_that_install_prints(
     client: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     block, sentences = printed(client, tmp_path, monkeypatch)
@@ -197,17 +197,17 @@ def test_the_lines_to_type_are_those_that_install_prints(
         assert block.strip() in install
 
 
-def test_every_client_has_its_page() -> None:
+def test_every_client_has_a_page() -> None:
     from workingset_mcp.cli.install import CLIENTS as known
 
     assert sorted(known) == CLIENTS
 
 
-def test_the_tool_reference_is_what_the_server_lists() -> None:
+def test_the_tool_reference_matches_the_servers_list() -> None:
     assert text_of("docs/tools.md") == reference(), "run: python tests/tool_reference.py"
 
 
-def test_the_page_of_the_linter_names_every_rule_with_its_level() -> None:
+def test_the_linter_page_names_every_rule_with_its_level() -> None:
     rows = re.findall(r"^\| (WS\d+) \| (\w+) \|", text_of("docs/check.md"), re.MULTILINE)
     assert rows == [(rule.code, rule.severity) for rule in RULES]
 

@@ -1,6 +1,6 @@
-"""Fuzzing the property tests: a fault that is planted is found and kept, a clean run ends in its time.
+"""Fuzzing of property tests: a planted fault is found and kept, and a clean run ends in time.
 
-`bench/fuzz_tests.py` is what `make fuzz` starts; it runs here over a folder of its own.
+`make fuzz` runs `bench/fuzz_tests.py`; here it runs over its own folder.
 """
 
 import re
@@ -51,7 +51,7 @@ def fuzz(folder: Path, limit: int, *options: str) -> subprocess.CompletedProcess
 @pytest.mark.process
 @pytest.mark.timeout(180)
 def test_a_planted_fault_is_found_and_added_as_an_example(tmp_path: Path) -> None:
-    """Takes 5 s: pytest starts twice, and Hypothesis loads what writes patches."""
+    """Takes 5 s: pytest starts twice, and Hypothesis loads its patch writer."""
     found = fuzz(tmp_path, 70_000)
     assert found.returncode == 1, found.stdout + found.stderr
     [seed] = re.findall(r"^round \d+: seed (\d+)$", found.stdout, re.MULTILINE)
@@ -71,10 +71,10 @@ def test_a_planted_fault_is_found_and_added_as_an_example(tmp_path: Path) -> Non
 
 @pytest.mark.process
 @pytest.mark.timeout(180)
-def test_a_run_that_finds_nothing_repeats_with_other_seeds_until_its_time_is_over(
+def test_a_clean_run_repeats_with_new_seeds_until_its_time_is_over(
     tmp_path: Path,
 ) -> None:
-    """Takes 4 s: as many seconds as it is given, and the end of the last round."""
+    """Takes 4 s: the given time and the rest of the last round."""
     clean = fuzz(tmp_path, 100_000, "--seconds", "3")
     assert clean.returncode == 0, clean.stdout + clean.stderr
     seeds = re.findall(r"^round \d+: seed (\d+)$", clean.stdout, re.MULTILINE)
@@ -83,7 +83,7 @@ def test_a_run_that_finds_nothing_repeats_with_other_seeds_until_its_time_is_ove
 
 
 def drawn() -> list[tuple[str, int]]:
-    """The examples of one run of a property test."""
+    """Return the examples of one run of a property test."""
     examples = []
 
     @given(st.text(), st.integers())

@@ -1,9 +1,9 @@
-"""What is shipped beside the wheel does what it says: the image, the registry entry, the bundle.
+"""What is shipped beside the wheel works: the image, the registry entry, the bundle.
 
-No container engine is needed: each line of the Dockerfile runs in plain folders, one a stage, which
-stand for the root of the file system. Nothing is fetched: dependencies are those of this
-environment, laid beside the new one, and pip is told to install ours alone. The image is made once, in
-5 s: a new environment, a wheel, and bytecode of everything.
+No container engine is needed: each line of the Dockerfile runs in a plain folder per stage, which
+stands for the root of the file system. Nothing is fetched: the dependencies come from this environment,
+and pip installs only our package. The image is made once, in 5 s: a new environment, a wheel, and
+bytecode of everything.
 """
 
 import json
@@ -24,11 +24,11 @@ import pytest
 import workingset_mcp
 
 PROJECT = Path(__file__).parents[1]
-SAID_ONLY = ("LABEL", "ENV", "USER", "ENTRYPOINT", "CMD")  # they do nothing to a file
+SAID_ONLY = ("LABEL", "ENV", "USER", "ENTRYPOINT", "CMD")  # these change no file
 
 
 class Line(NamedTuple):
-    """An instruction of the Dockerfile and what follows it, on one line."""
+    """An instruction of the Dockerfile with its arguments, on one line."""
 
     instruction: str
     rest: str
@@ -45,7 +45,7 @@ class Image:
         self.said: dict[str, list[str]] = {}
 
     def do(self, line: Line) -> None:
-        """Do what an instruction says."""
+        """Run an instruction."""
         if line.instruction == "FROM":
             _, _, name = line.rest.partition(" AS ")
             self.root = self.work = self.stages[name] = self.folder / (name or "final")
@@ -66,7 +66,7 @@ class Image:
             assert line.instruction in SAID_ONLY, line
 
     def inside(self, path: str) -> Path:
-        """Where a path of the image stands here."""
+        """Return the local path of a path in the image."""
         return self.root / path.lstrip("/") if path.startswith("/") else self.work / path
 
     def copy(self, words: list[str]) -> None:
@@ -85,7 +85,7 @@ class Image:
                 shutil.copy(found, here)
 
     def run(self, command: str) -> None:
-        """RUN, with the paths of the image moved here. Nothing is fetched."""
+        """RUN, with the image's paths replaced by local ones. Nothing is fetched."""
         moved = re.sub(r"(?<![\w.])/(?=opt/)", f"{self.root}/", command)
         subprocess.run(
             ["/bin/sh", "-c", moved], check=True, cwd=self.work, capture_output=True, encoding="utf-8",
@@ -94,7 +94,7 @@ class Image:
 
 
 def beside(folder: Path) -> dict[str, str]:
-    """An environment in which what this one has installed, without ours and pip, can be imported."""
+    """Make an environment that can import all that is installed here except our package and pip."""
     site = folder / "site"
     if not site.exists():
         site.mkdir()
@@ -114,7 +114,7 @@ def dockerfile() -> list[Line]:
 
 
 def build_context(folder: Path) -> Path:
-    """The project without what .dockerignore leaves out."""
+    """Copy the project without what .dockerignore leaves out."""
     rules = (PROJECT / ".dockerignore").read_text(encoding="utf-8").split()
     kept = [rule[1:] for rule in rules if rule.startswith("!")]
     assert rules[0] == "*"
@@ -174,7 +174,7 @@ def test_every_line_of_the_dockerfile_runs_and_the_image_serves_a_vault(image: I
 
 
 @pytest.mark.process
-def test_the_image_holds_bytecode_and_the_example_but_no_source_tree(image: Image) -> None:
+def test_the_image_contains_bytecode_and_the_example_but_no_source_tree(image: Image) -> None:
     [package] = image.root.glob("opt/workingset/lib/*/site-packages/workingset_mcp")
     assert [*package.glob("server/__pycache__/server.*.pyc")]
     assert (package / "example_vault/cust/acme").is_dir()
@@ -199,7 +199,7 @@ def test_what_the_dockerfile_copies_is_in_the_build_context() -> None:
     assert copied
 
 
-def test_the_entry_of_the_registry_keeps_its_limits() -> None:
+def test_the_registry_entry_keeps_its_limits() -> None:
     entry = json.loads((PROJECT / "server.json").read_text(encoding="utf-8"))
     assert re.fullmatch(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+", entry["name"])
     assert 1 <= len(entry["description"]) <= 100

@@ -1,7 +1,7 @@
 """Every pattern of the package takes time linear in its text.
 
-All compiled patterns are collected from the modules; each is run over texts made to make it slow:
-what its own repeats take, many times over, and runs of the signs that notes are full of.
+All compiled patterns are collected from the modules. Each is run over texts that could make it slow:
+what its own repeats match, many times over, and runs of characters that are common in notes.
 """
 
 import ast
@@ -20,8 +20,8 @@ import workingset_mcp
 from workingset_mcp.notes import dates, fields, patterns, standing, words
 from workingset_mcp.settings import Settings
 
-FLOOR_SECONDS = 0.01  # below it nothing is slow
-MOST_GROWTH = 3.2  # for a text of twice the length
+FLOOR_SECONDS = 0.01  # a shorter time is never slow
+MOST_GROWTH = 3.2  # for twice the text
 LENGTH = 8_000
 PUMPS = (
     " ", "a", "A", "*", "_", "1", "(", "[", "|", "%", "`", "-", ".", "/", ">", "#", "\t", ":", "<!--", "a ", "a-",
@@ -30,7 +30,7 @@ PUMPS = (
 
 Pattern = re.Pattern[Any]
 Found = tuple[Pattern, bool]
-# Their texts are short, or a person's command alone runs them.
+# Their texts are short, or only a person's command runs them.
 BOUNDED = {
     "vault.ignoring '\\\\\\\\.|": "a pattern of 1,000 characters",
     "cli.check.": "lines of notes, in `check` alone",
@@ -44,7 +44,7 @@ def modules() -> Iterator[Any]:
 
 
 def patterns_in(value: object, *, anchored: bool = False, depth: int = 0) -> Iterator[Found]:
-    """The patterns that a value is, or holds; and whether each is tried at one place of a text only."""
+    """Yield the patterns in a value, and whether each is tried only at one place of a text."""
     if isinstance(value, re.Pattern):
         yield value, anchored
     elif isinstance(value, words.Phrases):
@@ -64,7 +64,7 @@ def patterns_in(value: object, *, anchored: bool = False, depth: int = 0) -> Ite
 
 
 def uses_of_names() -> dict[str, set[str]]:
-    """What is done with each name: the methods called on it, and `given` where it is an argument."""
+    """Return the methods called on each name, and `given` if it is passed as an argument."""
     uses: dict[str, set[str]] = {}
     for module in modules():
         for node in ast.walk(ast.parse(Path(module.__file__).read_text(encoding="utf-8"))):
@@ -80,7 +80,7 @@ def uses_of_names() -> dict[str, set[str]]:
 
 
 def constant_patterns(module: Any) -> Iterator[Found]:
-    """Patterns that are written where they are used."""
+    """Return the patterns that are written where they are used."""
     tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
     for call in ast.walk(tree):
         if (
@@ -131,7 +131,7 @@ EXAMPLES = {
 
 
 def example(parsed: Any) -> str:
-    """A text that a parsed pattern takes, or nearly: the first of each choice."""
+    """Return a text that a parsed pattern matches, or nearly, using the first of each choice."""
     text = ""
     for operation, value in parsed:
         name = str(operation)
@@ -164,7 +164,7 @@ def example_of_class(members: Any) -> str:
 
 
 def repeats(parsed: Any, before: str = "") -> Iterator[tuple[str, str]]:
-    """What stands before each repeat of a pattern, and what the repeat takes."""
+    """Return the text before each repeat of a pattern, and what the repeat matches."""
     for item in parsed:
         operation, value = item
         name = str(operation)
@@ -211,7 +211,7 @@ CHECKED = [name for name in sorted(PATTERNS) if not name.startswith(tuple(BOUNDE
 
 
 def grows_too_fast(found: Found) -> tuple[str, str] | None:
-    """What makes a pattern slow: the text before and what is repeated."""
+    """Return what makes a pattern slow: the prefix and the repeated text; None if nothing does."""
     for before, pump in sorted(pumps_of(found[0])):
         if seconds_of(found, before, pump, LENGTH) < FLOOR_SECONDS:
             continue

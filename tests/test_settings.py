@@ -1,4 +1,4 @@
-"""One frozen value: defaults, a person's file, workingset.toml, the environment, flags."""
+"""The settings: defaults, a person's file, workingset.toml, the environment, flags."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ from workingset_mcp.workspace.facade import Workspace
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """A vault without notes."""
+    """Make a vault without notes."""
     return tmp_path
 
 
@@ -33,7 +33,7 @@ def write_settings(folder: Path, text: str) -> None:
 
 @pytest.fixture
 def own(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A person's own settings file, which is still to be written."""
+    """Return the path of a person's settings file that does not exist yet."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("person")))
     file = own_file()
     file.parent.mkdir(parents=True)
@@ -107,7 +107,7 @@ def test_the_file_above_names_every_setting(home: Path, own: Path) -> None:
     assert same == ["remarks"]
 
 
-def test_a_vaults_file_sets_everything_but_what_reaches_outside_the_vault(
+def test_a_vaults_file_can_set_all_but_what_reaches_outside_the_vault(
     home: Path, own: Path
 ) -> None:
     own.write_text(FULL, encoding="utf-8")
@@ -123,7 +123,7 @@ def test_a_vaults_file_sets_everything_but_what_reaches_outside_the_vault(
 
 
 @pytest.mark.parametrize("value", ['"/elsewhere"', '"../.."', '""', "1", "[]"])
-def test_a_vaults_file_never_places_the_index(
+def test_a_vaults_file_cannot_move_the_index(
     home: Path, own: Path, monkeypatch: pytest.MonkeyPatch, value: str
 ) -> None:
     write_settings(home, f"index_dir = {value}\n")
@@ -162,7 +162,7 @@ ENVIRONMENT = [
 
 
 @pytest.mark.parametrize(("variable", "text", "name", "value"), ENVIRONMENT)
-def test_a_variable_of_the_environment_is_read_as_its_kind(
+def test_an_environment_variable_is_read_by_its_type(
     home: Path, monkeypatch: pytest.MonkeyPatch, variable: str, text: str, name: str, value: object
 ) -> None:
     monkeypatch.setenv(f"WORKINGSET_{variable}", text)
@@ -170,7 +170,7 @@ def test_a_variable_of_the_environment_is_read_as_its_kind(
     assert load_settings(home) == Settings(**given)
 
 
-def test_flags_win_over_the_environment_then_the_vaults_file_then_the_persons(
+def test_flags_win_over_the_environment_then_the_vaults_file_then_the_persons_file(
     home: Path, own: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = ("brief_budget", "search_budget", "open_budget")
@@ -184,7 +184,7 @@ def test_flags_win_over_the_environment_then_the_vaults_file_then_the_persons(
     assert (loaded.full_budget, loaded.items_budget) == (Settings().full_budget, 555)
 
 
-def test_other_variables_with_our_prefix_are_left_alone(
+def test_other_variables_with_our_prefix_are_ignored(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WORKINGSET_VAULT", "/somewhere")
@@ -197,7 +197,7 @@ def test_settings_cannot_be_changed() -> None:
         Settings().brief_budget = 1  # type: ignore[misc]  # that this is refused is tested
 
 
-# -- what is refused -------------------------------------------------------------------------------
+# -- refused settings ------------------------------------------------------------------------------
 
 UNKNOWN = [
     ("carrier", "carriers"),
@@ -210,7 +210,7 @@ UNKNOWN = [
 
 
 @pytest.mark.parametrize(("key", "near"), UNKNOWN)
-def test_an_unknown_key_is_refused_with_what_may_be_meant(home: Path, key: str, near: str) -> None:
+def test_an_unknown_key_is_refused_with_near_matches(home: Path, key: str, near: str) -> None:
     write_settings(home, f'{key} = "x"\n')
     with pytest.raises(SettingsError) as raised:
         load_settings(home)
@@ -219,7 +219,7 @@ def test_an_unknown_key_is_refused_with_what_may_be_meant(home: Path, key: str, 
     assert raised.value.exit_code == 2
 
 
-def test_a_key_like_no_other_is_refused_all_the_same(home: Path) -> None:
+def test_a_key_without_near_matches_is_refused_too(home: Path) -> None:
     write_settings(home, "zzzzqqqq = 1\n")
     with pytest.raises(SettingsError, match="zzzzqqqq"):
         load_settings(home)
@@ -261,7 +261,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize("text", WRONG)
-def test_a_value_of_the_wrong_kind_is_refused_by_name(home: Path, text: str) -> None:
+def test_a_value_of_the_wrong_type_is_refused_by_name(home: Path, text: str) -> None:
     write_settings(home, f"{text}\n")
     with pytest.raises(SettingsError) as raised:
         load_settings(home)
@@ -285,7 +285,7 @@ WRONG_ENVIRONMENT = [
 
 
 @pytest.mark.parametrize(("variable", "text"), WRONG_ENVIRONMENT)
-def test_a_wrong_variable_is_refused_by_name(
+def test_an_invalid_variable_is_refused_by_name(
     home: Path, monkeypatch: pytest.MonkeyPatch, variable: str, text: str
 ) -> None:
     monkeypatch.setenv(f"WORKINGSET_{variable}", text)
@@ -294,7 +294,7 @@ def test_a_wrong_variable_is_refused_by_name(
 
 
 @pytest.mark.parametrize("flags", [{"brief_budget": "x"}, {"nothing": 1}, {"date_order": "ymd"}])
-def test_a_wrong_flag_is_refused(home: Path, flags: Mapping[str, Any]) -> None:
+def test_an_invalid_flag_is_refused(home: Path, flags: Mapping[str, Any]) -> None:
     with pytest.raises(SettingsError):
         load_settings(home, flags)
 
@@ -312,7 +312,7 @@ def test_a_broken_file_is_refused_in_one_sentence(home: Path, raw: bytes) -> Non
 
 
 @pytest.mark.parametrize("text", ["carriers = [", "carrier = []", "index_dir = 1"])
-def test_a_wrong_file_of_a_person_is_refused_without_its_folder(
+def test_a_broken_personal_file_is_refused_without_naming_its_folder(
     home: Path, own: Path, text: str
 ) -> None:
     own.write_text(text, encoding="utf-8")
@@ -334,7 +334,7 @@ def test_the_day_can_be_fixed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert today() > date(2025, 1, 1)
 
 
-def test_settings_are_looked_for_in_the_folder_and_above(home: Path) -> None:
+def test_settings_are_searched_in_the_folder_and_above(home: Path) -> None:
     inner = home / "vault" / "cust" / "acme"
     inner.mkdir(parents=True)
     assert settings_home(inner) == inner
@@ -344,7 +344,7 @@ def test_settings_are_looked_for_in_the_folder_and_above(home: Path) -> None:
     assert settings_home(inner) == inner
 
 
-def test_a_workspace_reads_the_settings_of_its_vault_and_says_what_does_not_count(
+def test_a_workspace_reads_its_vaults_settings_and_reports_ignored_ones(
     make_vault: MakeVault, tmp_path: Path
 ) -> None:
     index = tmp_path / "index"

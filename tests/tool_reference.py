@@ -20,7 +20,7 @@ Answers are plain text. The first line is the server's and states the cost of th
 
 
 def reference() -> str:
-    """Make the page from the snapshot; a test keeps the snapshot equal to the server's list."""
+    """Make the page from the snapshot, which a test compares with the server's list."""
     return HEAD + "".join(map(_tool, _tools()))
 
 

@@ -1,20 +1,17 @@
 """A working set of your notes for agents, served over MCP.
 
-Which file answers which question, from the edge down (imports point down only):
+The packages, from the edge down (imports point down only):
 
-    cli, demo        commands for people and scripts
-    server, tools/   the MCP edge: what agents see; the only code that imports `mcp`
-    workspace        the one door: an opened vault with its index; every answer starts here
-    freshness        index against disk: plan, refresh, follow
-    search/          words into a query, ranking, packing under a budget
-    brief/           what a branch's brief holds, and fitting it
-    history          full context in lossless pages
-    index/           the SQLite FTS5 engine and the values it hands out
-    vault            the folder: walk, ignore rules, branches, safe paths
-    note             one file, read: built on markdown, items, front_matter
-    answer, budget   headers, boundaries, tokens
-    dates, words     date forms; word lists
-    settings, errors
+    cli/                  commands for people and scripts, and the hooks of clients
+    server/               tools, resources and prompts over MCP; only this and `cli/demo.py` import `mcp`
+    workspace/            an open vault and its index: composes every answer and checks it
+    answers/              briefs, searches, lists, source text and full context, each within a budget
+    sync/                 keeps the index in step with the disk: plan, refresh, follow
+    index/                the protocols `Engine` and `View`, and the SQLite FTS5 engine behind them
+    vault/                the folder: walk, ignore rules, branches, safe paths, git history
+    notes/                the text of one file, parsed: markdown, items, dates, front matter
+    settings.py           every choice a person can make, as one value
+    errors.py, caller.py  the error tree; whether the caller still waits
 """
 
 from workingset_mcp.errors import WorkingsetError

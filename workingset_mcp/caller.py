@@ -1,6 +1,6 @@
-"""Whether the caller of the running answer still waits: long work asks between its parts.
+"""Stop work whose caller has gone: long work checks between its steps.
 
-The edge says how to ask, for one call; commands and background work are never asked.
+The server sets the check for each call. Commands and background work have none.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,7 +12,7 @@ _ask: ContextVar[Callable[[], None] | None] = ContextVar("ask", default=None)
 
 @contextmanager
 def asking(ask: Callable[[], None]) -> Iterator[None]:
-    """Within the block `stop_if_gone` calls `ask`, which raises when the caller is gone."""
+    """Let `stop_if_gone` call `ask` inside the block; `ask` raises when the caller has gone."""
     token = _ask.set(ask)
     try:
         yield
@@ -21,7 +21,7 @@ def asking(ask: Callable[[], None]) -> Iterator[None]:
 
 
 def stop_if_gone() -> None:
-    """Raise what the edge raises for a call that was cancelled; else nothing."""
+    """Raise the server's exception for a cancelled call; do nothing otherwise."""
     ask = _ask.get()
     if ask is not None:
         ask()

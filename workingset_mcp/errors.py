@@ -1,18 +1,20 @@
-"""Every failure that is expected, each with a next step.
+"""The expected failures. Each says what to do next.
 
     WorkingsetError            message: what happened; hint: what to do next
     ├── SettingsError          a setting, flag or environment variable is wrong   (CLI exit 2)
     ├── ArgumentError          a tool argument is out of range or malformed       (CLI exit 2)
+    ├── TookTooLong            a call of a client ran into its time limit
     ├── VaultError
     │   ├── VaultNotFound      the vault folder is missing or refused
     │   ├── NoteNotFound       no note at that path; carries near matches
     │   └── PathRefused        outside the vault, hidden, ignored, not a note, unreadable
     ├── BranchNotFound         no such branch; carries near matches
-    ├── OverrideTooLarge       an override over its cap: nothing is injected       (CLI exit 1)
-    ├── IndexDamaged           the index file is damaged: rebuilt unasked, never seen by a caller
-    └── IndexUnavailable       no FTS5, nowhere to keep an index                  (CLI exit 3)
+    ├── OverrideTooLarge       an override is over its cap; nothing is injected    (CLI exit 1)
+    ├── IndexDamaged           the index file is damaged; it is rebuilt, no caller sees this
+    └── IndexUnavailable       no FTS5, or no place to keep an index              (CLI exit 3)
+        └── IndexHeld          another process holds the write lock
 
-Anything else that is raised is a bug: logged, and masked before it reaches a client.
+Any other exception is a bug: it is logged, and masked before it reaches a client.
 """
 
 
@@ -42,8 +44,12 @@ class ArgumentError(WorkingsetError):
     exit_code = 2
 
 
+class TookTooLong(WorkingsetError):
+    """A call of a client was ended at its time limit; a command has none."""
+
+
 class VaultError(WorkingsetError):
-    """Something about the folder of notes."""
+    """A problem with the folder of notes."""
 
 
 class VaultNotFound(VaultError):
@@ -53,13 +59,13 @@ class VaultNotFound(VaultError):
 
 
 class NoteNotFound(VaultError):
-    """No note stands at that path."""
+    """There is no note at that path."""
 
     exit_code = 1
 
 
 class PathRefused(VaultError):
-    """The path may not be read; never says where it leads."""
+    """The path may not be read. The message never says where a link leads."""
 
     exit_code = 2
 
@@ -77,9 +83,9 @@ class OverrideTooLarge(WorkingsetError):
 
 
 class IndexDamaged(WorkingsetError):
-    """The index file is damaged; the workspace builds it anew and asks again.
+    """The index file is damaged. The workspace rebuilds it and retries.
 
-    `epoch`: which of the files that stood there one after the other (`Freshness.start_anew`).
+    `epoch`: the epoch of the damaged file (`Freshness.start_anew`).
     """
 
     def __init__(self, message: str, hint: str = "", *, epoch: int | None = None) -> None:
@@ -88,4 +94,8 @@ class IndexDamaged(WorkingsetError):
 
 
 class IndexUnavailable(WorkingsetError):
-    """There is no way to keep an index here."""
+    """An index cannot be kept here."""
+
+
+class IndexHeld(IndexUnavailable):
+    """Another process holds the write lock: reading works, and writing is tried again."""

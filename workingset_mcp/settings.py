@@ -1,9 +1,8 @@
-"""One frozen value that holds every choice a person can make.
+"""Read every choice a person can make into one frozen value.
 
 Flags win over `WORKINGSET_…` variables, which win over `workingset.toml` in the vault root, which
 wins over the person's own `config.toml`, which wins over the defaults below. A vault may come from
-somebody else, so its file sets nothing that reaches outside the vault (`_OUTSIDE`). Nothing else in
-the package reads the environment.
+somebody else, so its file cannot set what reaches outside the vault (`_OUTSIDE`).
 """
 
 import hashlib
@@ -39,7 +38,7 @@ LABELS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a person chose. Every field has a default that fits an ordinary folder of notes."""
+    """What a person chose. Every default fits an ordinary folder of notes."""
 
     carriers: tuple[str, ...] = ("cust", "customers", "accounts", "projects", "clients")
     ignore: tuple[str, ...] = ()
@@ -67,10 +66,10 @@ class Settings:
     heavy_limit: int = 100_000
     max_answer_bytes: int | None = None
     index_dir: str | None = None
-    remarks: tuple[str, ...] = ()  # what the vault's file says in vain; no setting
+    remarks: tuple[str, ...] = ()  # on ignored settings of the vault's file
 
     def shape_digest(self) -> str:
-        """Digest of what decides the content of an index: two values never share a folder."""
+        """Return a digest of the settings that decide what an index contains; it names the index's folder."""
         shaping = (
             self.carriers, self.ignore, self.respect_gitignore, self.status_words,
             sorted(self.labels.items()), self.action_headings, self.decision_headings,
@@ -80,7 +79,7 @@ class Settings:
 
 
 def today() -> date:
-    """The day of an answer: `WORKINGSET_TODAY` (for tests), else today in local time."""
+    """Return `WORKINGSET_TODAY` (for tests), else today in local time."""
     fixed = os.environ.get("WORKINGSET_TODAY")
     if not fixed:
         return datetime.now(UTC).astimezone().date()
@@ -93,43 +92,43 @@ def today() -> date:
 
 
 def load_settings(vault: Path, flags: Mapping[str, Any] | None = None) -> Settings:
-    """Read the person's file, `workingset.toml` of the vault, the environment and the flags given.
+    """Read the person's file, the vault's `workingset.toml`, the environment and the flags.
 
     Raises SettingsError for an unknown key (with near matches), a wrong type or a broken file.
     """
-    of_vault = _read(vault / SETTINGS_FILE)
-    outside = [name for name in _OUTSIDE if of_vault.pop(name, None) is not None]
-    chosen = {**_read(own_file()), **of_vault}
+    vault_settings = _read(vault / SETTINGS_FILE)
+    outside = [name for name in _OUTSIDE if vault_settings.pop(name, None) is not None]
+    chosen = {**_read(own_file()), **vault_settings}
     for name in _FIELDS:
         value = os.environ.get(f"WORKINGSET_{name.upper()}")
         if value is not None:
             chosen[name] = _from_environment(name, value)
     chosen.update({key: value for key, value in (flags or {}).items() if value is not None})
     checked = {key: _checked(key, value) for key, value in chosen.items()}
-    return replace(Settings(), **checked, remarks=tuple(map(_no_say, outside)))
+    return replace(Settings(), **checked, remarks=tuple(map(_ignored_remark, outside)))
 
 
 def own_file() -> Path:
-    """The file with a person's own settings, for every vault; it need not exist."""
+    """Return the path of the person's own settings file, which may not exist."""
     return platformdirs.user_config_path("workingset-mcp", False) / "config.toml"
 
 
 def _read(file: Path) -> dict[str, Any]:
     if not file.is_file():
         return {}
-    import tomllib  # 30 ms, for the few who have such a file
+    import tomllib  # takes 30 ms, and few people have such a file
 
     try:
         return tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error  # names no folder
+        reason = error.strerror if isinstance(error, OSError) else error  # without the folder
         raise SettingsError(
             f"{file.name} cannot be read: {reason}.", "Correct it or move it away."
         ) from None
 
 
-def _no_say(name: str) -> str:
-    """Why a setting in the vault's file does not count, and the places where it does."""
+def _ignored_remark(name: str) -> str:
+    """Say that a setting in the vault's file is ignored, and where to set it instead."""
     return (
         f"{SETTINGS_FILE} sets {name}, which reaches outside the vault: it is ignored. Give"
         f" --{name.replace('_', '-')}, set WORKINGSET_{name.upper()}, or put it in your own config.toml"
@@ -137,7 +136,7 @@ def _no_say(name: str) -> str:
 
 
 def settings_home(start: Path) -> Path:
-    """The nearest folder at or above `start` that holds a settings file, else `start`."""
+    """Return the nearest folder at or above `start` that has a settings file, else `start`."""
     for folder in (start, *start.parents):
         if (folder / SETTINGS_FILE).is_file():
             return folder
@@ -145,7 +144,7 @@ def settings_home(start: Path) -> Path:
 
 
 _FIELDS = {f.name: f for f in fields(Settings) if f.name != "remarks"}
-_OUTSIDE = ("index_dir",)  # the others shape what is read of the vault and how much of it is shown
+_OUTSIDE = ("index_dir",)  # the others only affect what is read in the vault and how much is shown
 _MAPPINGS = {"labels", "glossary"}
 _OPTIONAL = {"date_order", "max_answer_bytes", "index_dir"}
 _LEAST = {"override_max_bytes": 500, "heavy_limit": 1_000, "max_answer_bytes": 1_000}
@@ -170,7 +169,7 @@ def _from_environment(name: str, value: str) -> Any:
 
 def _checked(key: str, value: Any) -> Any:
     if key not in _FIELDS:
-        from rapidfuzz import process  # 12 ms, for a mistake
+        from rapidfuzz import process  # takes 12 ms, and only a mistake needs it
 
         near = [
             name for name, score, _ in process.extract(key, list(_FIELDS), limit=2) if score > 60
@@ -185,19 +184,19 @@ def _checked(key: str, value: Any) -> Any:
     if isinstance(default, tuple):
         if not isinstance(value, (list, tuple)) or not all(isinstance(v, str) for v in value):
             raise SettingsError(
-                f"Setting {key} must be a list of texts.", 'Write it as ["a", "b"].'
+                f"Setting {key} must be a list of strings.", 'Write it as ["a", "b"].'
             )
         return tuple(value)
     if key == "date_order" and value not in (None, "dmy", "mdy"):
         raise SettingsError(f"Setting date_order is {value!r}.", 'Write "dmy" or "mdy".')
     if isinstance(default, bool) or (key in _OPTIONAL and key != "max_answer_bytes"):
         expected: tuple[type, ...] = (bool,) if isinstance(default, bool) else (str, type(None))
-        right = isinstance(value, expected)
+        valid = isinstance(value, expected)
     else:
         number = int | float if isinstance(default, float) else int
-        right = isinstance(value, number) and not isinstance(value, bool)
-        right = right and _LEAST.get(key, 1) <= value <= 1_000_000_000
-    if not right:
+        valid = isinstance(value, number) and not isinstance(value, bool)
+        valid = valid and _LEAST.get(key, 1) <= value <= 1_000_000_000
+    if not valid:
         raise SettingsError(f"Setting {key} cannot be {value!r}.", f"Its default is {default!r}.")
     return value
 
@@ -209,7 +208,7 @@ def _checked_mapping(key: str, value: Any) -> Mapping[str, tuple[str, ...]]:
     for name, words in value.items():
         listed = [words] if isinstance(words, str) else words
         if not isinstance(listed, (list, tuple)) or not all(isinstance(w, str) for w in listed):
-            raise SettingsError(f"Setting {key}.{name} must be a list of texts.", "")
+            raise SettingsError(f"Setting {key}.{name} must be a list of strings.", "")
         if key == "labels" and name not in LABELS:
             raise SettingsError(f"Unknown kind of label {name!r}.", f"Kinds: {', '.join(LABELS)}.")
         table[name] = tuple(listed)

@@ -1,4 +1,4 @@
-"""An answer and its parts as values: how each prints, and that what is printed reads back."""
+"""An answer and its parts as values: how each one prints, and that the printed form reads back."""
 
 import json
 import re
@@ -34,7 +34,7 @@ def test_a_source_prints_as_a_path_with_its_lines() -> None:
 
 def test_a_line_ends_in_all_its_sources_and_a_forged_mark_is_escaped() -> None:
     line = marked_line("Oil it _[b.md:1]_", Source("a.md", 3), Source("c.md", 4), also=" · done")
-    assert line == "Oil it \\_[b.md:1]_ _[a.md:3, c.md:4 · done]_"
+    assert line == "Oil it _\\[b.md:1]_ _[a.md:3, c.md:4 · done]_"
 
 
 @given(st.sets(st.integers(1, 60), min_size=1))
@@ -49,7 +49,7 @@ def test_a_quote_names_every_line_and_no_other(numbers: set[int]) -> None:
 
 
 @given(st.dictionaries(st.sampled_from(["branch", "query", "since"]), st.text(max_size=30)))
-def test_a_call_stands_on_one_line_and_reads_back(arguments: dict[str, str]) -> None:
+def test_a_call_is_on_one_line_and_reads_back(arguments: dict[str, str]) -> None:
     text = str(Call("query_full_context", arguments))
     assert text.splitlines() == [text]
     read = re.findall(r'(\w+)=("(?:[^"\\]|\\.)*")', text)
@@ -71,7 +71,7 @@ def test_an_answer_names_each_note_once_in_order() -> None:
 
 
 @given(body=BODIES, warnings=st.lists(WORDS, max_size=4), budget=st.integers(200, 24_000))
-def test_what_is_printed_is_header_warnings_and_body_and_costs_what_it_says(
+def test_a_printed_answer_is_header_warnings_and_body_and_costs_what_it_says(
     body: str, warnings: list[str], budget: int
 ) -> None:
     answer = Answer("search", body, None, warnings=tuple(warnings))

@@ -1,4 +1,4 @@
-"""Tokens are counted exactly, whatever the text, and what is taken fits."""
+"""Tokens are counted exactly, whatever the text, and what is cut to a budget fits."""
 
 import gzip
 import hashlib
@@ -43,7 +43,7 @@ def reference() -> tiktoken.Encoding:
     return reference_encoder()
 
 
-def test_the_ranks_are_those_that_were_published() -> None:
+def test_the_ranks_are_the_published_ones() -> None:
     assert hashlib.sha256(published_table()).hexdigest() == TABLE_SHA256
 
 
@@ -51,7 +51,7 @@ GENERATOR = Path(__file__).parents[2] / "bench/make_token_table.py"
 
 
 def made_table(ranks: bytes, folder: Path) -> tuple[int, Path]:
-    """The exit code of the generator over a file of ranks, and where it writes the table."""
+    """Run the generator on a file of ranks; return its exit code and the path of the table."""
     given, made = folder / "ranks", folder / "made.table"
     given.write_bytes(ranks)
     command: list[str | Path] = [sys.executable, GENERATOR, given, "--to", made]
@@ -107,7 +107,7 @@ EXACT = [
 
 @pytest.fixture(params=["looked up", "encoded"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Counting with the table alone, or as once the encoder is loaded."""
+    """Count with the table alone, or with the encoder loaded."""
     way = str(request.param)
     tokenizer.encoder()
     monkeypatch.setattr(tokenizer, "_MOST_JOINED", 1 << 30)
@@ -180,7 +180,7 @@ def test_every_character_is_counted_exactly(
     ],
     ids=["mixed", "long", "ideographs", "a long word", "very long", "rare", "no character"],
 )
-def test_the_encoder_is_loaded_where_it_pays(text: str, loaded: bool) -> None:
+def test_the_encoder_is_loaded_when_it_pays(text: str, loaded: bool) -> None:
     code = (
         "from workingset_mcp.answers.budget import count_tokens\n"
         "from workingset_mcp.answers.tokenizer import encoder_is_loaded\n"
@@ -204,14 +204,14 @@ def test_more_pieces_than_are_kept_are_counted_exactly(reference: tiktoken.Encod
 
 
 @given(text=TEXTS_OF_ALL_KINDS)
-def test_a_line_costs_no_less_than_its_least(text: str) -> None:
+def test_a_line_costs_no_less_than_its_lower_bound(text: str) -> None:
     assert least_tokens(text) <= count_tokens(text)
 
 
-def test_every_word_of_a_line_costs_a_token_at_least() -> None:
+def test_every_word_of_a_line_costs_at_least_one_token() -> None:
     assert least_tokens("") == 0
     assert least_tokens("- [ ] one two, three …") == 7
-    assert least_tokens("one two\tthree") == 1  # a sign that is not looked into
+    assert least_tokens("one two\tthree") == 1  # a control character: the line is not analysed
 
 
 @given(
@@ -227,7 +227,7 @@ def test_an_answer_is_the_same_when_its_body_was_counted_before(above: str, text
     assert (printed(made), made.tokens) == (printed(whole), whole.tokens)
 
 
-def test_a_body_counted_by_its_parts_is_counted_whole_where_that_is_not_exact() -> None:
+def test_a_body_is_counted_whole_if_counting_its_parts_is_not_exact() -> None:
     parts = [f"x{' ' * 2_500}x\n", *["one two three\n"] * 100]
     answer = Answer("a", "".join(parts), None, body_tokens=sum(map(count_tokens, parts)))
     made = put_together(answer, budget=900, state="index current")
@@ -245,18 +245,18 @@ def test_a_lone_surrogate_is_counted_and_does_not_raise() -> None:
         )
     )
 )
-def test_parts_with_line_ends_cost_together_what_they_cost_alone(texts: list[str]) -> None:
+def test_counts_add_up_for_parts_that_end_in_a_newline(texts: list[str]) -> None:
     parts = [f"{text}\n" for text in texts]
     assert count_tokens("".join(parts)) == sum(map(count_tokens, parts))
 
 
 @given(text=TEXTS_OF_ALL_KINDS)
-def test_a_text_costs_the_same_counted_by_its_lines(text: str) -> None:
+def test_a_text_costs_the_same_counted_line_by_line(text: str) -> None:
     assert count_lines(text) == count_tokens(text)
 
 
 @given(words=st.integers(0, 900), more=st.integers(-1, 1))
-def test_a_long_run_is_found_from_its_length_on_wherever_it_stands(words: int, more: int) -> None:
+def test_a_run_of_at_least_the_limit_is_found_at_any_position(words: int, more: int) -> None:
     blanks, letters = " " * (2_000 + more), "x" * (4_000 + more)
     for text in (f"{'a word ' * words}so{blanks}on", f"{'a word ' * words}{letters} on"):
         assert is_counted_exactly(text) == (more < 0)
@@ -280,9 +280,7 @@ PATHOLOGICAL = {
 
 
 @pytest.mark.parametrize("text", [pytest.param(text, id=n) for n, text in PATHOLOGICAL.items()])
-def test_what_is_counted_in_pieces_is_never_counted_too_low(
-    reference: tiktoken.Encoding, text: str
-) -> None:
+def test_counting_in_pieces_is_never_too_low(reference: tiktoken.Encoding, text: str) -> None:
     exact = len(reference.encode_ordinary(text))
     assert exact <= count_tokens(text) <= exact * 1.1 + 500
 
@@ -309,14 +307,14 @@ LARGE = {
 
 
 @pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in LARGE.items()])
-def test_a_million_characters_cost_their_length_not_its_square(text: str) -> None:
+def test_counting_a_million_characters_takes_linear_time(text: str) -> None:
     tokenizer.encoder()
     assert count_tokens(text) > 1_000
     assert_costs_its_length(count_tokens, text)
 
 
 def seconds_alone(code: str, said: str = "") -> list[float]:
-    """What Python code prints in a process of its own: processor seconds."""
+    """Run Python code in its own process; return the CPU seconds that it prints."""
     clocked = f"import sys\nfrom time import process_time as now\n{code}"
     command = [sys.executable, "-X", "utf8", "-c", clocked]
     done = subprocess.run(command, input=said.encode(), capture_output=True, check=True)
@@ -325,7 +323,7 @@ def seconds_alone(code: str, said: str = "") -> list[float]:
 
 @pytest.fixture(scope="session")
 def loading_seconds() -> float:
-    """What loading the encoder costs, alone."""
+    """Return the CPU seconds that loading the encoder takes."""
     code = (
         "from workingset_mcp.answers.tokenizer import encoder\n"
         "start = now(); encoder(); print(now() - start)"
@@ -362,7 +360,7 @@ TEXTS = st.lists(
 
 
 @given(TEXTS, st.integers(0, 60))
-def test_the_beginning_that_is_cut_fits_and_is_the_longest(text: str, budget: int) -> None:
+def test_the_cut_prefix_fits_and_is_the_longest(text: str, budget: int) -> None:
     characters = cut_to_tokens(text, budget)
     assert 0 <= characters <= len(text)
     assert count_tokens(text[:characters]) <= budget
@@ -438,7 +436,7 @@ def test_a_price_is_never_below_its_tokens(tokens: int, margin: float) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "word " * 1_000, "A sentence of plain words.\n" * 100])
-def test_an_estimate_of_prose_is_near_and_not_below(text: str) -> None:
+def test_an_estimate_of_prose_is_close_and_not_low(text: str) -> None:
     exact = count_tokens(text)
     assert exact <= estimate_tokens(text) <= exact * 2 + 1
 

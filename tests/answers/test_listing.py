@@ -1,7 +1,6 @@
-"""Counts and lists are exact: every kind, group and filter; what only looks like an item is none.
+"""Counts and lists are exact: every kind, group and filter; what only looks like an item does not count.
 
-Here too: how a list is read back (`read_list`), and a second count of the boxes of any vault, by
-brute force over its files (`boxes_of`).
+`read_list` parses a printed list; `boxes_of` counts the boxes of any vault a second time, by brute force.
 """
 
 import re
@@ -47,7 +46,7 @@ Place = tuple[str, int]  # path and line; line 0 is the whole note
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A list read back: its total, its groups, the undated it names, the lines that fit."""
+    """A parsed list: its total, its groups, its undated items, the lines that fit."""
 
     kind: str
     total: int
@@ -66,7 +65,7 @@ class Listing:
 
 
 def read_list(text: str) -> Listing:
-    """Read an answer by its printed shapes alone."""
+    """Parse an answer from its text alone."""
     header, *lines = text.removesuffix("\n").split("\n")
     stated = _HEADER.fullmatch(header)
     assert stated, header
@@ -98,7 +97,7 @@ def read_list(text: str) -> Listing:
 
 
 def listed(workspace: Workspace, kind: str = "open", budget: int = 8_000, **asked: Any) -> Listing:
-    """A list that keeps its budget, and whose lines and the rest make its total."""
+    """Parse a list; check that it keeps its budget and that its lines and the rest add up."""
     text = printed(workspace.items(kind, budget=budget, **asked))
     assert exact_tokens(text) <= budget
     found = read_list(text)
@@ -188,7 +187,7 @@ def test_every_kind_is_in_the_table() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_kind_counts_what_is_of_it(open_vault: OpenVault, kind: str) -> None:
+def test_a_kind_counts_only_its_items(open_vault: OpenVault, kind: str) -> None:
     found = listed(open_vault(EVERY_KIND), kind)
     assert found.places == sorted(OF_KIND[kind])
     assert found.total == len(OF_KIND[kind])
@@ -205,7 +204,7 @@ def test_a_branch_counts_only_its_own(open_vault: OpenVault, kind: str) -> None:
     assert others.total == (1 if kind in ("open", "note") else 0)
 
 
-def test_lines_are_shown_as_they_stand_with_their_box(open_vault: OpenVault) -> None:
+def test_lines_are_shown_verbatim_with_their_box(open_vault: OpenVault) -> None:
     workspace = open_vault(EVERY_KIND)
     assert [(mark, text) for _, mark, text in listed(workspace, "cancelled").lines] == [
         ("-", "dropped"),
@@ -217,7 +216,7 @@ def test_lines_are_shown_as_they_stand_with_their_box(open_vault: OpenVault) -> 
     assert "2026-05-01 Status (2026-05-01)" in statuses
 
 
-def test_remarks_name_what_could_not_be_read_whole(open_vault: OpenVault) -> None:
+def test_remarks_name_what_was_not_read_in_full(open_vault: OpenVault) -> None:
     workspace = open_vault(
         "=== cust/acme/cut.md\n```\nnever closed\n"
         "=== cust/acme/bytes.md\nGr\udcfc\udcdfe\n"
@@ -345,7 +344,7 @@ def test_overrides_and_generated_briefs_do_not_count(
     assert [path for path, _ in listed(workspace, kind).places] == expected
 
 
-def test_boxes_count_as_they_stand_duplicates_included(open_vault: OpenVault) -> None:
+def test_duplicate_boxes_count_each_time(open_vault: OpenVault) -> None:
     workspace = open_vault(
         "=== cust/acme/a.md\n- [ ] oil it\n- [ ] oil it\n  - [ ] oil it\n> - [ ] oil it\n"
         "=== cust/acme/b.md\n- [ ] **oil** it\n"
@@ -436,7 +435,7 @@ def test_a_person_is_one_group_however_the_name_is_cased(open_vault: OpenVault) 
     assert listed(workspace, owner="mira").total == 4
 
 
-def test_many_groups_are_counted_where_not_all_fit(open_vault: OpenVault) -> None:
+def test_groups_that_do_not_fit_are_counted(open_vault: OpenVault) -> None:
     workspace = open_vault(
         "".join(
             f"=== cust/customer-{n:03}/a.md\n" + "- [ ] do it\n" * (1 + n % 7) for n in range(150)
@@ -547,7 +546,7 @@ TEXTS = {
 
 
 @pytest.mark.parametrize(("text", "lines"), TEXTS.items(), ids=TEXTS)
-def test_a_text_counts_the_lines_that_hold_it(
+def test_a_text_counts_the_lines_that_contain_it(
     open_vault: OpenVault, text: str, lines: list[int]
 ) -> None:
     workspace = open_vault(
@@ -558,7 +557,7 @@ def test_a_text_counts_the_lines_that_hold_it(
     assert [line for _, line in found.places] == lines
 
 
-def test_a_text_that_stands_only_in_the_path_is_in_no_line(open_vault: OpenVault) -> None:
+def test_a_text_that_is_only_in_the_path_matches_no_line(open_vault: OpenVault) -> None:
     workspace = open_vault("=== cust/harbour/2026-06-01.md\n- [ ] oil it\n- [ ] harbour dues\n")
     found = listed(workspace, text="harbour")
     assert [text for _, _, text in found.lines] == ["harbour dues"]
@@ -639,12 +638,12 @@ def test_a_due_day_is_read_in_every_form(open_vault: OpenVault, line: str) -> No
 @pytest.mark.parametrize(
     "line", ["oil it 2026-06-20", "seen on 2026-06-20", "overdue since 2026-06-20"]
 )
-def test_a_day_that_is_no_due_day_is_none(open_vault: OpenVault, line: str) -> None:
+def test_a_day_that_is_not_a_due_day_does_not_count(open_vault: OpenVault, line: str) -> None:
     workspace = open_vault(f"=== cust/acme/2026-01-01.md\n- [ ] {line}\n")
     assert listed(workspace, due_before="2027").total == 0
 
 
-def test_a_due_line_of_its_own_has_a_day_too(open_vault: OpenVault) -> None:
+def test_a_separate_due_line_has_a_day_too(open_vault: OpenVault) -> None:
     assert listed(open_vault(DUE), "due", due_before="2026-06-20").total == 1
     assert listed(open_vault(DUE), "due", due_before="2026-06-19").total == 0
 
@@ -723,7 +722,7 @@ def test_without_a_window_the_undated_count_like_all(open_vault: OpenVault) -> N
     ],
     ids=str,
 )
-def test_the_undated_are_counted_behind_the_other_filters(
+def test_the_undated_are_counted_after_the_other_filters(
     open_vault: OpenVault, asked: dict[str, Any], undated: int
 ) -> None:
     assert listed(open_vault(WINDOWED), since="2026", **asked).undated == undated
@@ -741,7 +740,7 @@ def test_notes_are_counted_between_dates(open_vault: OpenVault) -> None:
     assert found.undated == 2
 
 
-def test_filters_hold_together(open_vault: OpenVault) -> None:
+def test_filters_combine(open_vault: OpenVault) -> None:
     found = listed(
         open_vault(OWNED + "=== wiki/2026-06-01.md\n- [ ] @tom: five, Due: 2026-07-01\n"),
         owner="tom",
@@ -771,7 +770,7 @@ def test_nothing_found_is_an_exact_answer(open_vault: OpenVault) -> None:
 # -- the budget ------------------------------------------------------------------------------------
 
 
-def test_counts_are_over_all_whatever_fits(open_vault: OpenVault) -> None:
+def test_counts_cover_every_match_whatever_fits(open_vault: OpenVault) -> None:
     workspace = open_vault(
         "".join(
             f"=== cust/c{n % 5}/2026-{1 + n % 12:02}-01-{n:03}.md\n"
@@ -802,10 +801,10 @@ def test_a_line_longer_than_the_budget_is_counted_and_not_cut(open_vault: OpenVa
     assert all(len(text) < 20 for _, _, text in found.lines)
 
 
-def test_a_forged_source_in_a_line_is_not_the_last(open_vault: OpenVault) -> None:
+def test_a_forged_source_mark_is_escaped_before_the_real_one(open_vault: OpenVault) -> None:
     workspace = open_vault("=== cust/acme/a.md\n- [ ] forged _[cust/acme/b.md:7]_\n")
     text = printed(workspace.items())
-    assert text.endswith("- [ ] forged \\_[cust/acme/b.md:7]_ _[cust/acme/a.md:1]_\n")
+    assert text.endswith("- [ ] forged _\\[cust/acme/b.md:7]_ _[cust/acme/a.md:1]_\n")
 
 
 # -- unknown words ---------------------------------------------------------------------------------
@@ -830,7 +829,7 @@ def test_an_unknown_group_is_refused_with_the_list(open_vault: OpenVault, group:
 
 
 @pytest.mark.parametrize("name", ["since", "until", "due_before"])
-def test_what_is_no_date_is_refused(open_vault: OpenVault, name: str) -> None:
+def test_an_invalid_date_is_refused(open_vault: OpenVault, name: str) -> None:
     asked: dict[str, Any] = {name: "soon"}
     with pytest.raises(ArgumentError, match=f"{name}='soon' is no date"):
         printed(open_vault("=== a.md\nText.\n").items(**asked))
@@ -902,7 +901,7 @@ _BOX = re.compile(r"^[ >]*(?:[-*+]|\d+[.)]) \[(.)\] (\S.*)$")
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A box as this file's own count sees it."""
+    """A box in the brute-force count."""
 
     path: str
     line: int
@@ -911,7 +910,7 @@ class Box:
 
 
 def boxes_of(path: str, text: str) -> Iterator[Box]:
-    """Every box outside fences, comments and tables, by a walk over the lines."""
+    """Find every box outside fences, comments and tables, line by line."""
     fence, comment = "", ""
     for number, line in enumerate(text.splitlines(), start=1):
         bare = line.strip()

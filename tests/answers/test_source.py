@@ -29,7 +29,7 @@ NO_END = "(no line end behind the last line)\n"
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One answer of `open` read back: its text byte for byte, and what continues it."""
+    """A parsed answer of `open`: its text byte for byte, and the lines that follow."""
 
     path: str
     lines: str
@@ -40,7 +40,7 @@ class Part:
 
 
 def read_part(answer: str) -> Part:
-    """Read an opened part by its printed shapes alone."""
+    """Parse an opened part from its text alone."""
     header = _HEADER.match(answer)
     assert header, answer[:200]
     head, rest = answer[: header.end()], answer[header.end() :]
@@ -73,14 +73,14 @@ def read_part(answer: str) -> Part:
 
 
 def all_parts(workspace: Workspace, path: str, budget: int) -> Iterator[Part]:
-    """Open a note and follow what each part names, to the end."""
+    """Open a note and follow the lines that each part names, to the end."""
     lines = None
     while True:
         part = read_part(printed(workspace.open(path, lines=lines, budget=budget)))
         yield part
         if part.next_lines is None:
             return
-        assert part.next_lines != lines, "no step forward"
+        assert part.next_lines != lines, "no progress"
         lines = part.next_lines
 
 
@@ -156,7 +156,7 @@ def test_a_note_opens_whole_and_exact(open_vault: OpenVault) -> None:
     ],
 )
 @pytest.mark.parametrize("behind_the_path", [False, True])
-def test_lines_open_as_they_are_named(
+def test_a_line_range_opens_exactly_those_lines(
     open_vault: OpenVault, lines: str, first: int, last: int, *, behind_the_path: bool
 ) -> None:
     workspace = open_vault(VAULT)
@@ -187,21 +187,19 @@ def test_lines_open_as_they_are_named(
         "lines 8-12",
     ],
 )
-def test_lines_that_name_none_are_refused_with_how_to_write_them(
-    open_vault: OpenVault, lines: str
-) -> None:
+def test_invalid_line_ranges_are_refused_with_a_hint(open_vault: OpenVault, lines: str) -> None:
     with pytest.raises(ArgumentError) as refused:
         printed(open_vault(VAULT).open("cust/acme/kiln.md", lines=lines))
     assert lines in refused.value.message
     assert refused.value.hint in ('Write them as "12-40".', "It has lines 1-34.")
 
 
-def test_blank_lines_argument_is_the_whole_note(open_vault: OpenVault) -> None:
+def test_a_blank_lines_argument_means_the_whole_note(open_vault: OpenVault) -> None:
     part = read_part(printed(open_vault(VAULT).open("cust/acme/kiln.md", lines="")))
     assert part.lines == "1-34 of 34"
 
 
-def test_a_character_begins_inside_its_line(open_vault: OpenVault) -> None:
+def test_a_character_offset_starts_inside_its_line(open_vault: OpenVault) -> None:
     part = read_part(printed(open_vault(VAULT).open("cust/acme/kiln.md", lines="6@6-8")))
     assert part.text == "line.\n\n## Costs\n"
     assert part.lines == "6@6-8 of 34"
@@ -235,7 +233,7 @@ def test_a_section_opens_by_the_text_of_its_heading(
     assert (part.text, part.lines) == (between(first, last), f"{first}-{last} of 34")
 
 
-def test_the_exact_heading_wins_over_one_that_only_holds_it(open_vault: OpenVault) -> None:
+def test_the_exact_heading_wins_over_one_that_only_contains_it(open_vault: OpenVault) -> None:
     workspace = open_vault("=== a.md\n## Costs of 2025\n\nOld.\n\n## Costs\n\nNew.\n")
     assert read_part(printed(workspace.open("a.md", heading="costs"))).text == "## Costs\n\nNew.\n"
 
@@ -246,12 +244,12 @@ def test_an_unknown_heading_gets_the_outline(open_vault: OpenVault, heading: str
         printed(open_vault(VAULT).open("cust/acme/kiln.md", heading=heading))
     assert refused.value.message == f"cust/acme/kiln.md has no heading {heading!r}."
     assert refused.value.hint == (
-        "Its headings: 4: The kiln; 8: Costs; 13: Oil; 17: Costs of 2025; 25: Underlined;"
-        " 32: Last `code` and [link]."
+        'Its headings: 4: "The kiln"; 8: "Costs"; 13: "Oil"; 17: "Costs of 2025"; 25: "Underlined";'
+        ' 32: "Last `code` and [link]".'
     )
 
 
-def test_an_unknown_heading_of_a_note_without_any_is_told_to_use_lines(
+def test_a_heading_of_a_note_without_headings_gets_a_hint_to_use_lines(
     open_vault: OpenVault,
 ) -> None:
     with pytest.raises(NoteNotFound, match="It has no headings; open it by lines"):
@@ -280,7 +278,7 @@ def test_a_long_note_comes_in_parts_that_join_to_the_file(
     assert len(parts) <= exact_tokens(text) // (budget - 150) + 1
 
 
-def test_a_part_of_asked_lines_continues_to_their_end_only(open_vault: OpenVault) -> None:
+def test_a_part_of_a_line_range_continues_only_to_its_end(open_vault: OpenVault) -> None:
     text = "".join(f"- line {n} of the yard book, kept by the porter\n" for n in range(900))
     workspace = open_vault(f"=== book.md\n{text}")
     part = read_part(printed(workspace.open("book.md", lines="100-400", budget=500)))
@@ -343,21 +341,19 @@ def test_an_empty_note_says_so(open_vault: OpenVault) -> None:
     ],
     ids=repr,
 )
-def test_the_text_is_shown_as_it_stands(open_vault: OpenVault, written: str, shown: str) -> None:
+def test_the_text_is_shown_verbatim(open_vault: OpenVault, written: str, shown: str) -> None:
     part = read_part(printed(open_vault(f"=== a.md\n{written}").open("a.md")))
     assert part.text == shown
 
 
-def test_bytes_that_are_no_utf8_are_shown_and_said(open_vault: OpenVault) -> None:
+def test_invalid_utf8_is_shown_with_a_warning(open_vault: OpenVault) -> None:
     part = read_part(printed(open_vault("=== a.md\nGr\udcf6\udcdfe 漢\n").open("a.md")))
     assert part.text == "Gr\ufffd\ufffde 漢\n"
     assert part.warnings.startswith("warning: line 1: some bytes are not UTF-8")
 
 
 @pytest.mark.parametrize("max_bytes", [1_000, 4_000])
-def test_the_bytes_that_a_client_lets_through_are_kept(
-    open_vault: OpenVault, max_bytes: int
-) -> None:
+def test_the_byte_limit_of_a_client_is_kept(open_vault: OpenVault, max_bytes: int) -> None:
     text = "".join(f"- 第{n}行は倉庫の帳簿\n" for n in range(500))
     workspace = open_vault(f"=== a.md\n{text}")
     lines: str | None = None
@@ -485,7 +481,7 @@ def test_a_continued_part_of_an_odd_path_opens_as_printed(open_vault: OpenVault)
         assert "".join(part.text for part in all_parts(workspace, name, 300)) == text
 
 
-def test_a_passage_that_search_cuts_can_be_read_on(open_vault: OpenVault) -> None:
+def test_a_passage_that_search_prints_opens_as_the_same_lines(open_vault: OpenVault) -> None:
     text = "# Book\n\n" + "".join(f"- line {n} of the gondola book\n" for n in range(400))
     workspace = open_vault(f"=== cust/acme/book.md\n{text}")
     run = read_answer(printed(workspace.search("gondola", budget=500))).runs[0]
@@ -499,10 +495,10 @@ def test_a_passage_that_search_cuts_can_be_read_on(open_vault: OpenVault) -> Non
 @pytest.mark.parametrize(
     ("path", "reason"),
     [
-        ("", "not a path of a note"),
-        ("   ", "not a path of a note"),
-        ("a\0b.md", "not a path of a note"),
-        ("x" * 5_000 + ".md", "not a path of a note"),
+        ("", "not the path of a note"),
+        ("   ", "not the path of a note"),
+        ("a\0b.md", "not the path of a note"),
+        ("x" * 5_000 + ".md", "not the path of a note"),
         ("\ud800.md", "not valid text"),
         ("../outside.md", "leads outside the vault"),
         ("cust/../../outside.md", "leads outside the vault"),
@@ -520,7 +516,7 @@ def test_a_passage_that_search_cuts_can_be_read_on(open_vault: OpenVault) -> Non
         ("node_modules/a.md", "is hidden or ignored"),
     ],
 )
-def test_what_may_not_be_read_is_refused_with_a_plain_reason_and_a_next_step(
+def test_a_forbidden_path_is_refused_with_a_plain_reason_and_a_next_step(
     open_vault: OpenVault, path: str, reason: str
 ) -> None:
     workspace = open_vault(
@@ -560,7 +556,7 @@ def test_a_link_out_of_the_vault_is_refused_without_saying_where_it_leads(
         ("cust/acme/zzz/qqq.md", ""),
     ],
 )
-def test_a_note_that_is_not_there_names_near_ones(
+def test_an_unknown_note_gets_the_names_of_near_ones(
     open_vault: OpenVault, path: str, near: str
 ) -> None:
     with pytest.raises(NoteNotFound) as refused:
@@ -570,7 +566,7 @@ def test_a_note_that_is_not_there_names_near_ones(
     assert refused.value.hint
 
 
-def test_a_note_that_is_gone_since_the_index_was_built_is_not_there(
+def test_a_note_deleted_since_the_index_was_built_is_unknown(
     open_vault: OpenVault,
 ) -> None:
     workspace = open_vault(f"{VAULT}=== cust/acme/kiln-2.md\ntext\n")
@@ -592,7 +588,7 @@ def test_too_small_a_budget_is_refused_with_the_least(open_vault: OpenVault, bud
         printed(open_vault(VAULT).open("cust/acme/kiln.md", budget=budget))
 
 
-def test_too_large_a_budget_is_lowered_and_said(open_vault: OpenVault) -> None:
+def test_too_large_a_budget_is_lowered_with_a_warning(open_vault: OpenVault) -> None:
     answer = printed(open_vault(VAULT).open("cust/acme/kiln.md", budget=10**9))
     part = read_part(answer)
     assert part.warnings == (

@@ -1,7 +1,7 @@
-"""The linter and the gate, through `workingset-mcp check`, one vault a rule that trips it.
+"""The linter, tested through `workingset-mcp check` with one vault for each rule.
 
-Beside each vault that trips a rule stands one that nearly does and must not. At the end a tracker
-of 88 KB with an override kept by hand beside it: hook, full context and linter over one branch.
+Each rule also has a vault that nearly trips it but must not. The last section has a tracker of 88 KB with a
+hand-written override: hook, full context and linter on one branch.
 """
 
 import json
@@ -34,7 +34,7 @@ SEVERITIES = {rule.code: rule.severity for rule in RULES}
 
 
 def run(root: Path, *options: str) -> Result:
-    """`check` over a vault, its index beside it."""
+    """Run `check` on a vault, with its index beside it."""
     arguments = ["check", "--vault", str(root), "--index-dir", str(root.parent / "index")]
     result = CliRunner().invoke(main, [*arguments, *options])
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
@@ -42,7 +42,7 @@ def run(root: Path, *options: str) -> Result:
 
 
 def findings(root: Path) -> list[dict[str, Any]]:
-    """What `check` finds, as it says it in JSON."""
+    """Return the findings of `check` from its JSON."""
     envelope = json.loads(run(root, "--format", "json").stdout)
     assert (envelope["schema_version"], envelope["command"]) == (2, "check")
     found: list[dict[str, Any]] = envelope["data"]["findings"]
@@ -50,13 +50,13 @@ def findings(root: Path) -> list[dict[str, Any]]:
 
 
 def places(found: list[dict[str, Any]]) -> list[tuple[str, str, int]]:
-    """Code, path and line of every finding."""
+    """Return code, path and line of every finding."""
     return [(one["rule"], one["path"], one["line"]) for one in found]
 
 
 @pytest.fixture
 def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of the example vault, on the day it was written for."""
+    """Copy the example vault, and set the day that it was written for."""
     monkeypatch.setenv("WORKINGSET_TODAY", "2026-06-17")
     return Path(shutil.copytree(example_vault(), tmp_path / "example"))
 
@@ -100,7 +100,7 @@ def test_the_questions_of_the_example_vault_are_all_answered(example: Path) -> N
     assert [finding for finding in findings(example) if finding["rule"] == "WS501"] == []
 
 
-def test_a_fact_that_a_brief_lost_fails_the_gate(example: Path) -> None:
+def test_a_fact_missing_from_a_brief_fails_the_gate(example: Path) -> None:
     note = example / "cust/acme/context/index.md"
     text = note.read_text(encoding="utf-8")
     note.write_text(text.replace("10-20 core engineers", "core engineers"), encoding="utf-8")
@@ -125,18 +125,18 @@ class Case:
 
 
 def override(text: str, *, day: str = "2026-06-10") -> str:
-    """The override of the quay, dated."""
+    """Return a dated override of the quay."""
     return f"=== {OVERRIDE}\n---\nupdated: {day}\n---\n{text}\n"
 
 
-HEAD = 3  # lines of that override above its text
+HEAD = 3  # lines of front matter in that override
 NOTE = "=== cust/quay/2026-06-10.md\n# Call\n\nShort.\n"
 CAP_TEXT = "Keep the gate shut."
 KEPT = "=== cust/quay/index.md\n# Quay\n\n## STATUS (2026-06-10)\n\nAll well.\n"
 
 
 def filled(size: int) -> str:
-    """An override of so many bytes, front matter included."""
+    """Return an override of this many bytes, front matter included."""
     head = "---\nupdated: 2026-06-10\n---\n"
     return head + "The gate is shut at night.\n".ljust(size - len(head) - 1, "x") + "\n"
 
@@ -370,7 +370,7 @@ CASES: Mapping[str, Case] = {
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_a_rule_finds_what_it_is_for_and_where(make_vault: MakeVault, case: Case) -> None:
+def test_a_rule_finds_its_problem_and_the_place(make_vault: MakeVault, case: Case) -> None:
     found = findings(make_vault(case.trips))
     assert places(found) == [(case.code, path, line) for path, line in case.at]
     assert [one["severity"] for one in found] == [SEVERITIES[case.code]] * len(case.at)
@@ -378,7 +378,7 @@ def test_a_rule_finds_what_it_is_for_and_where(make_vault: MakeVault, case: Case
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_a_rule_leaves_alone_what_only_looks_like_it(make_vault: MakeVault, case: Case) -> None:
+def test_a_rule_ignores_what_only_looks_like_its_problem(make_vault: MakeVault, case: Case) -> None:
     assert findings(make_vault(case.spares)) == []
 
 
@@ -445,9 +445,7 @@ IS = {
 
 
 @pytest.mark.parametrize("line", WAS.values(), ids=WAS)
-def test_a_line_of_an_override_that_says_what_was_is_found(
-    make_vault: MakeVault, line: str
-) -> None:
+def test_a_line_about_the_past_in_an_override_is_found(make_vault: MakeVault, line: str) -> None:
     found = findings(make_vault(NOTE + override(f"Keep to the left.\n\n{line}\n")))
     assert places(found) == [("WS201", OVERRIDE, HEAD + 3)]
 
@@ -459,11 +457,13 @@ def test_words_over_wrapped_lines_are_found_where_they_begin(make_vault: MakeVau
 
 
 @pytest.mark.parametrize("line", IS.values(), ids=IS)
-def test_a_line_of_an_override_that_says_what_is_stays(make_vault: MakeVault, line: str) -> None:
+def test_a_line_about_the_present_in_an_override_is_not_reported(
+    make_vault: MakeVault, line: str
+) -> None:
     assert findings(make_vault(NOTE + override(f"Keep to the left.\n\n{line}\n"))) == []
 
 
-def test_a_line_that_says_what_was_is_fine_in_a_note(make_vault: MakeVault) -> None:
+def test_a_line_about_the_past_is_fine_in_a_note(make_vault: MakeVault) -> None:
     text = "=== cust/quay/2026-06-10.md\n# Call\n\n" + "".join(
         f"{line}\n\n" for line in WAS.values()
     )
@@ -504,7 +504,7 @@ The office must be told two days ahead of every crossing.
 
 @pytest.fixture
 def written(make_vault: MakeVault) -> Path:
-    """A vault whose brief was written."""
+    """Make a vault with a written brief."""
     root = make_vault(BERTH)
     write_brief(root)
     assert findings(root) == []
@@ -545,7 +545,7 @@ def test_a_written_brief_that_is_behind_its_notes_fails_the_gate(
     assert [one for one in findings(written) if one["rule"] == "WS102"] == []
 
 
-def test_what_a_brief_was_edited_to_is_named_with_the_call_that_writes_over_it(
+def test_an_edited_brief_is_reported_with_the_command_that_overwrites_it(
     written: Path,
 ) -> None:
     append(written / QUAY / "brief.md", "- And more.\n")
@@ -554,14 +554,14 @@ def test_what_a_brief_was_edited_to_is_named_with_the_call_that_writes_over_it(
     assert "workingset-mcp brief cust/quay --write --force" in result.stdout
 
 
-def test_file_times_make_no_brief_out_of_date(written: Path) -> None:
+def test_file_times_do_not_make_a_brief_out_of_date(written: Path) -> None:
     for at, file in enumerate(sorted(written.rglob("*.md"))):
         os.utime(file, (1_000_000_000 + at, 1_000_000_000 + at))
     assert findings(written) == []
 
 
 @pytest.mark.parametrize("day", ["2026-06-18", "2026-06-27", "2026-07-25"])
-def test_days_that_pass_make_no_brief_out_of_date(
+def test_passing_days_do_not_make_a_brief_out_of_date(
     example: Path, monkeypatch: pytest.MonkeyPatch, day: str
 ) -> None:
     write_brief(example)
@@ -569,12 +569,12 @@ def test_days_that_pass_make_no_brief_out_of_date(
     assert [one for one in findings(example) if one["rule"] == "WS102"] == []
 
 
-def test_a_change_in_another_branch_makes_no_brief_out_of_date(written: Path) -> None:
+def test_a_change_in_another_branch_does_not_make_a_brief_out_of_date(written: Path) -> None:
     write_vault(written, "=== cust/tarn/2026-06-12.md\n# B\n")
     assert findings(written) == []
 
 
-def test_a_note_of_ones_own_called_brief_is_no_written_brief(make_vault: MakeVault) -> None:
+def test_a_persons_own_brief_md_is_not_a_written_brief(make_vault: MakeVault) -> None:
     root = make_vault(
         f"{NOTE}=== cust/quay/brief.md\n# Brief for the harbour office\n\nDear all,\n"
         "the tool writes `kind: workingset-brief` into its own.\n"
@@ -606,19 +606,19 @@ def test_errors_fail_the_gate_and_warnings_only_when_strict(
 
 
 @pytest.mark.parametrize(
-    ("vault", "said"),
+    ("vault", "totals"),
     [
         (CLEAN, "0 errors, 0 warnings\n"),
         (WARNING, "0 errors, 1 warnings\n"),
         (BOTH, "1 errors, 1 warnings\n"),
     ],
 )
-def test_the_sum_is_for_people_on_stderr(make_vault: MakeVault, vault: str, said: str) -> None:
+def test_the_totals_go_to_stderr(make_vault: MakeVault, vault: str, totals: str) -> None:
     root = make_vault(vault)
     for shape in ("text", "json", "github"):
         result = run(root, "--format", shape)
-        assert result.stderr == said
-        assert said not in result.stdout
+        assert result.stderr == totals
+        assert totals not in result.stdout
 
 
 def test_text_names_the_place_the_rule_the_reason_and_the_fix(make_vault: MakeVault) -> None:
@@ -627,7 +627,7 @@ def test_text_names_the_place_the_rule_the_reason_and_the_fix(make_vault: MakeVa
     why = {rule.code: rule.why for rule in RULES}
     assert lines[0].startswith(f"{OVERRIDE}: WS101 error: 9,001 bytes, over the cap of 9,000")
     assert f"why: {why['WS101']}; fix: " in lines[1]
-    assert lines[2] == "cust/quay/b.md:3: WS401 warning: leads nowhere: no.md"
+    assert lines[2] == "cust/quay/b.md:3: WS401 warning: broken link: no.md"
     assert f"why: {why['WS401']}; fix: " in lines[3]
 
 
@@ -671,7 +671,7 @@ def test_github_reads_the_place_the_rule_and_the_fix(make_vault: MakeVault) -> N
     first, second = annotations(run(make_vault(BOTH), "--format", "github").stdout)
     assert first[:2] == ("error", {"file": OVERRIDE, "title": "WS101"})
     assert second[:2] == ("warning", {"file": "cust/quay/b.md", "line": "3", "title": "WS401"})
-    assert second[2] == "leads nowhere: no.md. correct or remove the link"
+    assert second[2] == "broken link: no.md. correct or remove the link"
 
 
 @pytest.mark.parametrize("name", ["a, b.md", "a:b.md", "100%.md", "a%2Cb.md", "a::b.md"])
@@ -735,16 +735,16 @@ def test_questions_answered_in_all_four_places_pass(make_vault: MakeVault) -> No
 
 
 @pytest.mark.parametrize(
-    ("question", "line", "said"),
+    ("question", "line", "message"),
     [
         ("crane", 1, "question crane: not in the brief: The crane is early"),
         ("builder", 6, "question builder: not in the search: 1912"),
         ("keeper", 12, "question keeper: not in the source: Gunvor Aas"),
-        ("price", 17, "question price: was to be absent, but is there: The crane"),
+        ("price", 17, "question price: should be absent, but was found: The crane"),
     ],
 )
 def test_a_question_unanswered_in_any_place_is_found_by_its_name_and_line(
-    make_vault: MakeVault, question: str, line: int, said: str
+    make_vault: MakeVault, question: str, line: int, message: str
 ) -> None:
     changes = {
         "crane": ("The crane is late", "The crane is early"),
@@ -757,17 +757,17 @@ def test_a_question_unanswered_in_any_place_is_found_by_its_name_and_line(
     [finding] = found
     assert (finding["rule"], finding["severity"]) == ("WS501", "error")
     assert finding["path"] == FILE_NAME
-    assert finding["message"] == said
+    assert finding["message"] == message
     assert abs(finding["line"] - line) <= 1  # the entry or its question
 
 
-def test_facts_may_stand_over_a_line_end(make_vault: MakeVault) -> None:
+def test_a_fact_may_span_a_line_end(make_vault: MakeVault) -> None:
     text = HARBOUR.replace("The crane is late.", "The crane\nis late.")
     question = "- question: crane?\n  branch: cust/quay\n  facts: [crane is late]\n  where: brief\n"
     assert findings(make_vault(f"{text}=== {FILE_NAME}\n{question}")) == []
 
 
-def test_another_word_helps_a_question_to_its_answer(make_vault: MakeVault) -> None:
+def test_also_helps_a_question_find_its_answer(make_vault: MakeVault) -> None:
     question = "- question: Who erected the wharf?\n  facts: [Thorvald Brandt]\n"
     assert len(findings(make_vault(asked(question)))) == 1
     assert findings(make_vault(asked(f"{question}  also: [coal pier, built]\n"))) == []
@@ -808,7 +808,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("text", WRONG.values(), ids=WRONG)
-def test_a_questions_file_of_a_wrong_shape_fails_the_gate_with_a_plain_line(
+def test_a_malformed_questions_file_fails_the_gate_with_a_plain_line(
     make_vault: MakeVault, text: str
 ) -> None:
     root = make_vault(asked(text))
@@ -829,12 +829,12 @@ def test_a_byte_order_mark_before_the_questions_changes_nothing(make_vault: Make
     assert findings(make_vault(asked(f"\ufeff{ANSWERED}"))) == []
 
 
-def test_a_word_to_help_may_stand_alone(make_vault: MakeVault) -> None:
+def test_also_may_be_a_single_word(make_vault: MakeVault) -> None:
     question = "- question: Who erected it?\n  facts: [Thorvald Brandt]\n  also: coal pier\n"
     assert findings(make_vault(asked(question))) == []
 
 
-def test_words_that_only_the_question_says_are_no_answer(make_vault: MakeVault) -> None:
+def test_words_from_the_question_alone_are_not_an_answer(make_vault: MakeVault) -> None:
     unanswered = "- question: zebra?\n  facts: [zebra]\n"
     [finding] = findings(make_vault(asked(unanswered)))
     assert finding["message"] == "question 1: not in the search: zebra"
@@ -846,7 +846,7 @@ def test_questions_of_a_vault_without_notes_are_unanswered(make_vault: MakeVault
     assert places(findings(root)) == [("WS501", FILE_NAME, 1)]
 
 
-# -- a tracker of 88 KB, and an override kept by hand beside it ------------------------------------
+# -- a tracker of 88 KB with a hand-written override -----------------------------------------------
 
 TRACKER = f"{QUAY}/tracker.md"
 TRACKER_BYTES = 88_000
@@ -881,7 +881,7 @@ NEW_BLOCKER = (
 
 
 def tracker() -> str:
-    """A long history, newest day first, every word of it invented: the same text every time."""
+    """Return a long invented history, newest day first; the text is the same every time."""
     choose = random.Random(88)
     who = ("Ebba Lind", "Odo Marsh", "Sunniva Aas", "Thorvald Brandt", "Gunvor Holm")
     what = ("the fenders", "the tide gauge", "berth 2", "the coal pier", "the north light")
@@ -931,8 +931,8 @@ def test_the_hook_injects_the_override_of_a_tracker_at_both_points(
     if with_index:
         open_vault(root).close()
     arguments = ["hook", "session-start", "--vault", str(root), "--index-dir"]
-    said = json.dumps({"cwd": str(root / QUAY), "source": source})
-    result = CliRunner().invoke(main, [*arguments, str(root.parent / "index")], input=said)
+    stdin = json.dumps({"cwd": str(root / QUAY), "source": source})
+    result = CliRunner().invoke(main, [*arguments, str(root.parent / "index")], input=stdin)
     assert (result.exit_code, result.stderr) == (0, "")
     assert len(result.stdout_bytes) <= 9_500
     text = json.loads(result.stdout)["hookSpecificOutput"]["additionalContext"]

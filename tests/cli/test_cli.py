@@ -1,6 +1,6 @@
-"""Every command as a person or a script meets it: exit codes, what stands on which stream, options.
+"""Every command as a person or a script uses it: exit codes, output streams, options.
 
-Most run through click's runner; what only a process shows (modules, terminals, pipes) is one.
+Most tests use click's runner; modules, terminals and pipes are tested in a process of their own.
 """
 
 import json
@@ -76,19 +76,19 @@ def vault(make_vault: MakeVault) -> Path:
     return make_vault(NOTES)
 
 
-def run(*arguments: str | Path, vault: Path | None = None, said: bytes = b"") -> Result:
-    """Run a command; over a vault its index lies beside it, as `open_vault` puts it."""
+def run(*arguments: str | Path, vault: Path | None = None, stdin: bytes = b"") -> Result:
+    """Run a command; the index of a vault is beside it, where `open_vault` puts it."""
     line = [str(argument) for argument in arguments]
     if vault is not None:
         line += ["--vault", str(vault), "--index-dir", str(vault.parent / "index")]
-    result = CliRunner().invoke(main, line, input=said)
+    result = CliRunner().invoke(main, line, input=stdin)
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
     assert "Traceback" not in result.output
     return result
 
 
 def said_by(result: Result) -> tuple[int, str, list[str]]:
-    """Exit code, stdout, and what begins each line of stderr."""
+    """Return the exit code, stdout, and the beginning of each line of stderr."""
     return (
         result.exit_code,
         result.stdout,
@@ -183,13 +183,13 @@ def test_a_refusal_is_an_error_and_a_hint_on_stderr(
 
 
 @pytest.mark.parametrize("line", USAGE.values(), ids=USAGE)
-def test_a_wrong_call_is_exit_2_with_one_error_line(vault: Path, line: Sequence[str]) -> None:
+def test_a_usage_error_is_exit_2_with_one_error_line(vault: Path, line: Sequence[str]) -> None:
     result = CliRunner().invoke(main, [*line])
     assert (result.exit_code, result.stdout) == (2, "")
     assert sum(begin.startswith("Error: ") for begin in result.stderr.splitlines()) == 1
 
 
-def test_what_failed_is_exit_3(tmp_path: Path) -> None:
+def test_a_failure_is_exit_3(tmp_path: Path) -> None:
     note = tmp_path / "index.md"
     note.write_bytes(b"\xfcber Nacht\n")
     assert said_by(run("compact", note)) == (3, "", ["Error", "hint"])
@@ -208,7 +208,7 @@ def test_a_vault_that_is_not_there_is_refused_by_every_command(tmp_path: Path, l
 
 
 @pytest.mark.parametrize("line", VAULT_COMMANDS)
-def test_an_unknown_setting_is_refused_by_every_command_with_what_may_be_meant(
+def test_an_unknown_setting_is_refused_by_every_command_with_a_suggestion(
     vault: Path, line: str
 ) -> None:
     (vault / "workingset.toml").write_text('carrier = ["cust"]\n', encoding="utf-8")
@@ -244,7 +244,7 @@ UNWRITABLE: Mapping[str, Sequence[str]] = {
 
 @pytest.mark.parametrize("line", UNWRITABLE.values(), ids=UNWRITABLE)
 @pytest.mark.parametrize("kind", ["no folder", "a folder"])
-def test_a_file_that_cannot_be_written_is_said_in_one_line(
+def test_a_file_that_cannot_be_written_is_reported_in_one_line(
     vault: Path, tmp_path: Path, line: Sequence[str], kind: str
 ) -> None:
     target = tmp_path / "missing" / "x" if kind == "no folder" else tmp_path
@@ -253,7 +253,7 @@ def test_a_file_that_cannot_be_written_is_said_in_one_line(
     assert sum(begin.startswith("Error: ") for begin in result.stderr.splitlines()) == 1
 
 
-def test_the_version_and_all_commands_are_told(vault: Path) -> None:
+def test_the_version_and_all_commands_are_listed(vault: Path) -> None:
     assert __version__ in run("--version").stdout
     listed = run("--help").stdout.partition("Commands:")[2]
     assert set(re.findall(r"^  (\w+)", listed, re.MULTILINE)) == COMMANDS
@@ -307,7 +307,7 @@ ENVELOPES: Mapping[str, tuple[Sequence[str], set[str]]] = {
 
 
 def envelope(result: Result) -> dict[str, Any]:
-    """The envelope that is all of stdout."""
+    """Parse stdout, which must be one envelope."""
     found: dict[str, Any] = json.loads(result.stdout)
     assert list(found) == ["schema_version", "command", "data"]
     assert found["schema_version"] == 2
@@ -349,14 +349,14 @@ def test_index_says_how_much_it_holds(vault: Path) -> None:
     assert run("index", vault=vault).stdout == "4 notes in 3 branches indexed\n"
 
 
-def test_index_takes_up_what_changed(vault: Path) -> None:
+def test_index_picks_up_changes(vault: Path) -> None:
     run("index", vault=vault)
     write_vault(vault, "=== log/2026-06-02.md\n# Tuesday\n\nThe otter is back.\n")
     assert run("index", vault=vault).stdout == "5 notes in 3 branches indexed\n"
     assert "otter" in run("search", "otter", vault=vault).stdout
 
 
-def test_index_full_builds_anew_and_holds_the_same(vault: Path) -> None:
+def test_index_full_rebuilds_the_same_index(vault: Path) -> None:
     run("index", vault=vault)
     before = run("full", vault=vault).stdout
     (vault / "log/2026-06-01.md").unlink()
@@ -366,7 +366,7 @@ def test_index_full_builds_anew_and_holds_the_same(vault: Path) -> None:
     assert envelope(run("status", "--json", vault=vault))["data"]["state"] == "index current"
 
 
-def test_index_full_mends_a_damaged_index(vault: Path) -> None:
+def test_index_full_repairs_a_damaged_index(vault: Path) -> None:
     run("index", vault=vault)
     [file] = (vault.parent / "index").rglob("index.sqlite3")
     file.write_bytes(b"no database " * 3_000)
@@ -440,7 +440,7 @@ def test_the_warnings_of_a_brief_go_to_stderr(make_vault: MakeVault) -> None:
         assert "warning: " not in result.stdout
 
 
-def test_a_brief_is_the_text_without_the_servers_head(vault: Path, open_vault: OpenVault) -> None:
+def test_a_brief_is_printed_without_the_header(vault: Path, open_vault: OpenVault) -> None:
     answer = open_vault(vault).brief("lock")
     assert run("brief", "lock", vault=vault).stdout == answer.body
     assert run("brief", "lock", vault=vault).stdout.startswith("---\nvault: vault\n")
@@ -512,9 +512,7 @@ def test_all_briefs_are_not_written_over_one_another(vault: Path, tmp_path: Path
     "options",
     [("lock", "--all", "--write"), ("lock", "--write", "--out", "x.md"), ("--out", "x.md")],
 )
-def test_options_that_contradict_one_another_are_a_wrong_call(
-    vault: Path, options: Sequence[str]
-) -> None:
+def test_contradictory_options_are_a_usage_error(vault: Path, options: Sequence[str]) -> None:
     result = run("brief", *options, vault=vault)
     assert (result.exit_code, result.stdout) == (2, "")
 
@@ -544,7 +542,7 @@ def test_a_boosted_branch_comes_first_only_where_it_is_near(make_vault: MakeVaul
     assert passages_of(make_vault(near), "--boost", "weir")[0] == "cust/weir/2026-06-01.md"
 
 
-def test_top_leaves_the_best_sections_only(make_vault: MakeVault) -> None:
+def test_top_keeps_only_the_best_sections(make_vault: MakeVault) -> None:
     root = make_vault(WEIRS)
     both = passages_of(root)
     assert len(both) == 2
@@ -553,12 +551,14 @@ def test_top_leaves_the_best_sections_only(make_vault: MakeVault) -> None:
     assert run("search", "weir", "--top", "0", vault=root).exit_code == 2
 
 
-def test_a_boosted_branch_that_is_none_is_said(vault: Path) -> None:
+def test_an_unknown_boosted_branch_is_reported(vault: Path) -> None:
     result = run("search", "weir", "--boost", "lokc", vault=vault)
     assert (result.exit_code, result.stdout) == (1, "")
 
 
-def test_an_order_that_is_set_is_said_instead_of_a_suggestion(make_vault: MakeVault) -> None:
+def test_status_shows_a_date_order_that_is_set_instead_of_a_suggestion(
+    make_vault: MakeVault,
+) -> None:
     root = make_vault('=== workingset.toml\ndate_order = "mdy"\n=== log/a.md\n# A\n')
     assert "date order: mdy (set)" in run("status", vault=root).stdout.splitlines()
 
@@ -713,8 +713,8 @@ def test_serve_without_a_vault_refuses_a_whole_home_folder(
     link = tmp_path / "link"
     link.symlink_to(home, target_is_directory=True)
     monkeypatch.setenv("USERPROFILE", str(home))
-    for said, folder in ((home, home), (link, home), (home, link), (home, "/")):
-        monkeypatch.setenv("HOME", str(said))
+    for home_path, folder in ((home, home), (link, home), (home, link), (home, "/")):
+        monkeypatch.setenv("HOME", str(home_path))
         monkeypatch.chdir(folder)
         result = run("serve")
         assert (result.exit_code, result.stdout) == (2, "")
@@ -745,7 +745,7 @@ def test_a_process_ends_with_the_same_codes(vault: Path, line: Sequence[str], co
 
 @pytest.mark.process
 def test_only_serve_and_demo_import_mcp(vault: Path) -> None:
-    """One process runs all others in turn, in 2 s, and names the first that imports it."""
+    """One process runs all other commands in turn, in 2 s, and names the first that imports `mcp`."""
     lines = [
         *ANSWERED.values(), ["brief", "--all", "--write"], ["hook", "session-start"],
         ["hook", "pre-compact"], ["install", "codex", "--hooks"],
@@ -774,7 +774,7 @@ def test_only_serve_and_demo_import_mcp(vault: Path) -> None:
 
 @pytest.mark.process
 @pytest.mark.parametrize("line", [["brief", "lock"], ["search", "Käse"], ["items"]])
-def test_output_is_utf_8_whatever_the_console_speaks(
+def test_output_is_utf_8_whatever_the_console_encoding(
     make_vault: MakeVault, line: Sequence[str]
 ) -> None:
     root = make_vault(

@@ -1,6 +1,6 @@
-"""Moving older status blocks into an archive: no byte may be lost, in any order, at any moment.
+"""Moving older status blocks into an archive must never lose a byte, whatever happens at any moment.
 
-Properties run over the plan (bytes in, bytes out); what concerns files runs through the command.
+Property tests run on the plan (bytes in, bytes out); tests on files run the command.
 """
 
 import os
@@ -52,7 +52,7 @@ def planned(raw: bytes, archive: bytes = b"", keep: int = 1) -> Compaction:
 
 
 def restored(rest: bytes, archive: bytes) -> bytes:
-    """The note before it was compacted: every pointer line replaced by the part it points to."""
+    """Rebuild the note before compaction: replace every pointer line with the part it points to."""
     parts = parts_of(archive)
     name = re.escape(NAME.encode())
     pointer = rb"_Older status: \[%b\]\(<%b>\), part (\d+)_(?:\r\n|\n|\r)" % (name, name)
@@ -60,7 +60,7 @@ def restored(rest: bytes, archive: bytes) -> bytes:
 
 
 def unfolded(rest: bytes, archive: bytes) -> bytes:
-    """The note with every stretch back in its place, also one that moved inside another."""
+    """Put every stretch back in its place, also one that moved inside another."""
     for _ in range(20):
         before, rest = rest, restored(rest, archive)
         if rest == before:
@@ -69,7 +69,7 @@ def unfolded(rest: bytes, archive: bytes) -> bytes:
 
 
 def log(days: Sequence[str], filler: str = LONG * 5) -> str:
-    """A note with a status block a day."""
+    """Return a note with one status block for each day."""
     blocks = (f"## STATUS ({day})\n\nOf {day}.\n\n{filler}" for day in days)
     return (
         "# Lock\n\nA lock with two gates.\n\n" + "".join(blocks) + "## Background\n\nOld stones.\n"
@@ -79,7 +79,7 @@ def log(days: Sequence[str], filler: str = LONG * 5) -> str:
 DAYS = ("2026-06-12", "2026-05-28", "2026-05-02", "2026-04-11")
 
 
-# -- archive and rest are what was there before ----------------------------------------------------
+# -- archive and rest give back the note -----------------------------------------------------------
 
 FIXED_PIECES = (
     "```markdown\n## STATUS (2020-01-01)\n\nIn a fence.\n```\n\n",
@@ -108,7 +108,7 @@ PIECES = st.lists(st.one_of(DATED, st.sampled_from(FIXED_PIECES), st.just(LONG))
 
 @st.composite
 def notes(draw: st.DrawFn) -> bytes:
-    """A note over the least size, with any line ends, a mark in front or not, cut off or not."""
+    """Draw a note over the minimum size: any line ends, with or without BOM and final line end."""
     pieces = draw(PIECES)
     text = "".join(pieces)
     at = draw(st.integers(0, len(pieces)))
@@ -127,7 +127,7 @@ ARCHIVES = st.sampled_from(
 
 @settings(max_examples=150)
 @given(notes(), ARCHIVES, st.integers(0, 3))
-def test_archive_and_rest_are_the_note_before_byte_for_byte(
+def test_archive_and_rest_give_back_the_note_byte_for_byte(
     raw: bytes, archive: bytes, keep: int
 ) -> None:
     done = planned(raw, archive, keep)
@@ -136,7 +136,7 @@ def test_archive_and_rest_are_the_note_before_byte_for_byte(
     parts = parts_of(done.archive)
     assert list(parts) == list(range(1, len(parts) + 1))
     at = 0
-    for part in parts.values():  # in the order in which they stood
+    for part in parts.values():  # in their original order
         at = raw.index(part, at) + len(part)
     assert bool(done.moved) == bool(parts)
     assert done.rest.startswith(BOM) == raw.startswith(BOM)
@@ -170,7 +170,7 @@ def test_compacted_twice_everything_is_still_there_in_order(
 
 @settings(max_examples=40)
 @given(notes(), st.integers(1, 2))
-def test_a_second_run_right_behind_moves_nothing(raw: bytes, keep: int) -> None:
+def test_a_second_run_moves_nothing(raw: bytes, keep: int) -> None:
     once = planned(raw, keep=keep)
     again = planned(once.rest, once.archive, keep)
     assert again.moved == ()
@@ -203,7 +203,7 @@ def test_a_last_block_without_a_line_end_comes_back_without_one() -> None:
 
 @pytest.mark.parametrize("keep", range(6))
 @pytest.mark.parametrize("days", [DAYS, DAYS[::-1], (DAYS[2], DAYS[0], DAYS[3], DAYS[1])])
-def test_the_newest_stay_wherever_they_stand(days: tuple[str, ...], keep: int) -> None:
+def test_the_newest_stay_wherever_they_are(days: tuple[str, ...], keep: int) -> None:
     raw = log(days).encode()
     done = planned(raw, keep=keep)
     stays = sorted(DAYS, reverse=True)[:keep]
@@ -216,7 +216,7 @@ def test_the_newest_stay_wherever_they_stand(days: tuple[str, ...], keep: int) -
     assert b"## Background\n\nOld stones.\n" in done.rest
 
 
-def test_of_one_day_the_later_time_stays_else_the_lower_one() -> None:
+def test_the_later_time_of_one_day_stays_else_the_lower_block() -> None:
     done = planned(log(("2026-06-12 09:00", "2026-06-12 14:30", "2026-06-12 11:00")).encode())
     assert sorted(done.moved) == ["STATUS (2026-06-12 09:00)", "STATUS (2026-06-12 11:00)"]
     done = planned(log(("2026-06-12", "2026-06-12"), LONG * 9).replace("Of", "Upper", 1).encode())
@@ -237,7 +237,7 @@ def test_blocks_with_something_between_them_leave_a_pointer_each() -> None:
 
 
 @pytest.mark.parametrize("piece", FIXED_PIECES[:6])
-def test_a_status_that_is_none_or_has_no_date_stays(piece: str) -> None:
+def test_a_section_without_a_status_or_without_a_date_stays(piece: str) -> None:
     text = log(DAYS[:1]) + f"\n{piece}" + LONG * 4
     assert count_tokens(text) > LEAST_TOKENS or count_tokens(text + LONG * 20) > LEAST_TOKENS
     raw = (text + LONG * 20).encode()
@@ -248,7 +248,7 @@ def _tokens(raw: bytes) -> int:
     return count_tokens(raw.decode())
 
 
-def test_a_block_that_holds_a_newer_one_stays() -> None:
+def test_a_block_that_contains_a_newer_one_stays() -> None:
     raw = ("# STATUS (2026-01-05)\n\n" + LONG * 20 + "## STATUS (2026-06-12)\n\nNew.\n").encode()
     assert planned(raw).moved == ()
 
@@ -306,10 +306,10 @@ def test_marks_of_an_archive_inside_a_block_change_nothing(line: str) -> None:
 
 
 @pytest.mark.parametrize("number", [1, 2, 99])
-def test_a_pointer_that_stood_there_before_stays_a_line_of_the_note(number: int) -> None:
+def test_an_earlier_pointer_line_stays_in_the_note(number: int) -> None:
     pointer = f"_Older status: [{NAME}](<{NAME}>), part {number}_"
     raw = log(DAYS).replace("Old stones.", f"Old stones.\n\n{pointer}\n").encode()
-    done = planned(raw)  # its archive was moved away, or never was there
+    done = planned(raw)  # its archive was moved away or never existed
     assert len(done.moved) == 3
     assert restored(done.rest, done.archive) == raw
 
@@ -327,7 +327,7 @@ def test_parts_are_numbered_on_from_those_an_archive_holds() -> None:
 
 @dataclass(frozen=True)
 class Files:
-    """A note on disk and the archive beside it."""
+    """A note on disk, with its archive."""
 
     note: Path
 
@@ -360,10 +360,10 @@ def test_without_apply_nothing_is_written_and_the_moves_are_named(lock: Files) -
     assert (now.st_mtime_ns, now.st_ino) == (seen.st_mtime_ns, seen.st_ino)
     assert f"would move 3 status blocks to {NAME}:" in result.stdout
     assert [day for day in DAYS if f"  STATUS ({day})" in result.stdout] == list(DAYS[1:])
-    assert result.stderr == "hint: --apply does it\n"
+    assert result.stderr == "hint: give --apply to do it\n"
 
 
-def test_apply_writes_both_files_and_nothing_beside_them(lock: Files) -> None:
+def test_apply_writes_both_files_and_no_others(lock: Files) -> None:
     raw = lock.note.read_bytes()
     result = compact(lock.note, "--apply")
     assert (result.exit_code, result.stderr) == (0, "")
@@ -398,10 +398,10 @@ def test_a_branch_says_the_same_after_its_note_was_compacted(
     assert (result.exit_code, result.stdout) == (0, "")
 
 
-def test_killed_between_archive_and_note_nothing_is_lost_and_a_rerun_ends_it(lock: Files) -> None:
+def test_a_kill_between_archive_and_note_loses_nothing_and_a_rerun_finishes(lock: Files) -> None:
     raw = lock.note.read_bytes()
     done = planned(raw)
-    lock.archive.write_bytes(done.archive)  # and here the power goes
+    lock.archive.write_bytes(done.archive)  # the power fails here
     assert lock.note.read_bytes() == raw
     assert compact(lock.note, "--apply").exit_code == 0
     rest, archive = lock.note.read_bytes(), lock.archive.read_bytes()
@@ -484,9 +484,7 @@ def test_a_write_that_fails_leaves_whole_files_and_no_others(
     assert restored(lock.note.read_bytes(), lock.archive.read_bytes()) == raw
 
 
-def test_a_disk_that_is_full_is_said_in_one_line(
-    lock: Files, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_is_reported_in_one_line(lock: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", full)
     result = compact(lock.note, "--apply")
     assert isinstance(result.exception, SystemExit), result.exception
@@ -497,7 +495,7 @@ def test_a_disk_that_is_full_is_said_in_one_line(
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no modes of files")
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o644, 0o664])
-def test_modes_of_both_files_stay(lock: Files, mode: int) -> None:
+def test_both_files_keep_their_modes(lock: Files, mode: int) -> None:
     lock.archive.write_bytes(b"# Old things\n")
     lock.archive.chmod(mode)
     lock.note.chmod(mode)
@@ -509,7 +507,7 @@ def test_modes_of_both_files_stay(lock: Files, mode: int) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no modes of files")
 @pytest.mark.parametrize("mode", [0o600, 0o640])
-def test_a_new_archive_is_no_more_open_than_its_note(lock: Files, mode: int) -> None:
+def test_a_new_archive_has_no_wider_mode_than_its_note(lock: Files, mode: int) -> None:
     lock.note.chmod(mode)
     assert compact(lock.note, "--apply").exit_code == 0
     assert stat.S_IMODE(lock.archive.stat().st_mode) & ~mode == 0
@@ -547,7 +545,7 @@ MOMENTS = ("planned", "new note written", "archive written", "names swapped", "n
 
 
 def interrupted_at(patch: pytest.MonkeyPatch, moment: str, save: Callable[[], None]) -> None:
-    """Have another program save something at a moment of `apply_compaction`."""
+    """Let another program save something at one point of `apply_compaction`."""
     steps = iter(MOMENTS[1:3])
     swaps = iter(MOMENTS[3:])
     really_sync, really_swap = os.fsync, replacing.exchange
@@ -561,7 +559,7 @@ def interrupted_at(patch: pytest.MonkeyPatch, moment: str, save: Callable[[], No
         really_swap(one, other)
         step = next(swaps)
         if step == moment or (step == MOMENTS[3] and moment == MOMENTS[4]):
-            save()  # a swap is undone only where something was saved behind it
+            save()  # a swap is undone only if something was saved after it
 
     patch.setattr(os, "fsync", fsync)
     patch.setattr(replacing, "exchange", exchange)
@@ -597,7 +595,7 @@ def test_what_another_program_saves_at_any_moment_stays(
     texts = [path.read_bytes() for path in lock.note.parent.iterdir()]
     assert sum(text.count(WORDS) for text in texts) >= saved[0] * (2 if save == "both are" else 1)
     assert all(any(f"Of {day}.".encode() in text for text in texts) for day in DAYS)
-    for part in parts_of(done.archive).values():  # nothing left the note that the archive lacks
+    for part in parts_of(done.archive).values():  # every part is in the note or in the archive
         assert part in lock.note.read_bytes() or part in lock.archive.read_bytes()
 
 
@@ -633,7 +631,7 @@ print(count)
 
 @pytest.mark.process
 @pytest.mark.parametrize("kind", ["adds to the archive", "adds to the note"])
-def test_nothing_is_lost_beside_a_process_that_saves_all_the_while(lock: Files, kind: str) -> None:
+def test_nothing_is_lost_while_another_process_keeps_saving(lock: Files, kind: str) -> None:
     lock.archive.write_bytes(b"# Old things\n")
     command = [sys.executable, "-c", RACER, kind, str(lock.note.parent), "1.0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as racer:
@@ -652,7 +650,7 @@ def test_nothing_is_lost_beside_a_process_that_saves_all_the_while(lock: Files, 
 
 
 @pytest.mark.process
-def test_of_two_runs_at_once_neither_loses_a_block(lock: Files) -> None:
+def test_two_runs_at_once_lose_no_block(lock: Files) -> None:
     raw = lock.note.read_bytes()
     command = [sys.executable, "-m", "workingset_mcp", "compact", str(lock.note), "--apply"]
     runs = [
@@ -670,7 +668,7 @@ def test_of_two_runs_at_once_neither_loses_a_block(lock: Files) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="locks as POSIX has them")
-def test_beside_a_run_that_holds_the_archive_nothing_is_done(lock: Files) -> None:
+def test_nothing_is_done_while_another_run_holds_the_archive(lock: Files) -> None:
     raw = lock.note.read_bytes()
     lock.archive.write_bytes(b"# Old things\n")
     with lock.archive.open("rb") as held:
@@ -700,7 +698,7 @@ LINKS: dict[str, Callable[[Files, Path], object]] = {
 @pytest.mark.skipif(os.name != "posix", reason="links and pipes as POSIX has them")
 @pytest.mark.parametrize("apply", [(), ("--apply",)], ids=["asked", "applied"])
 @pytest.mark.parametrize("link", LINKS.values(), ids=LINKS)
-def test_links_are_refused_and_what_they_lead_to_stays(
+def test_links_are_refused_and_their_targets_stay(
     lock: Files, tmp_path: Path, link: Callable[[Files, Path], object], apply: tuple[str, ...]
 ) -> None:
     outside = tmp_path / "outside"
@@ -716,7 +714,9 @@ def test_links_are_refused_and_what_they_lead_to_stays(
     assert (lock.names(), lock.note.read_bytes()) == (names, raw)
 
 
-def test_what_a_killed_swap_left_is_removed_only_if_nothing_is_in_it_alone(lock: Files) -> None:
+def test_the_leftover_of_a_killed_swap_is_removed_only_if_all_of_it_is_elsewhere(
+    lock: Files,
+) -> None:
     raw = lock.note.read_bytes()
     assert compact(lock.note, "--apply").exit_code == 0
     held = {
@@ -744,21 +744,21 @@ def test_a_note_that_is_not_utf_8_is_refused_plainly(lock: Files) -> None:
 
 
 @pytest.mark.parametrize("name", ["missing.md", "."])
-def test_a_file_that_is_none_is_a_wrong_call(tmp_path: Path, name: str) -> None:
+def test_a_path_that_is_not_a_file_is_a_usage_error(tmp_path: Path, name: str) -> None:
     result = compact(tmp_path / name)
     assert (result.exit_code, result.stdout) == (2, "")
 
 
-def test_a_short_note_is_left_alone_and_that_is_said(make_vault: MakeVault) -> None:
+def test_a_short_note_is_left_alone_with_a_message(make_vault: MakeVault) -> None:
     root = make_vault("=== index.md\n" + log(DAYS, filler=""))
     result = compact(root / "index.md", "--apply")
     assert result.exit_code == 0
     assert "nothing to move" in result.stdout
-    assert "over 3,000 counts" in result.stdout
+    assert "(needs over 3,000)" in result.stdout
     assert [path.name for path in root.iterdir()] == ["index.md"]
 
 
-def test_the_settings_of_the_vault_hold(lock: Files) -> None:
+def test_the_settings_of_the_vault_apply(lock: Files) -> None:
     text = lock.note.read_text(encoding="utf-8").replace("STATUS", "Läget")
     lock.note.write_text(text, encoding="utf-8")
     assert "nothing to move" in compact(lock.note).stdout
@@ -771,5 +771,5 @@ def test_the_settings_of_the_vault_hold(lock: Files) -> None:
     ("name", "archive"),
     [("index.md", "index.archive.md"), ("my log.markdown", "my log.archive.markdown")],
 )
-def test_the_archive_stands_beside_the_note_under_its_name(name: str, archive: str) -> None:
+def test_the_archive_is_beside_the_note_under_its_name(name: str, archive: str) -> None:
     assert archive_of(Path("cust") / name) == Path("cust") / archive

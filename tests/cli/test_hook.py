@@ -1,7 +1,7 @@
-"""What a client's session is given, through the command that its hooks start.
+"""The context that a client's session gets, tested through the command that its hooks run.
 
-Payloads have the fields that the clients send, every value invented; every output is read as the
-client would read it: one JSON object of its shape, whole, under its cap.
+Payloads have the fields that the clients send, with invented values. Every output is parsed as the client
+parses it: one complete JSON object in its format, under its cap.
 """
 
 import json
@@ -81,7 +81,7 @@ DECISIVE = (
     "the fog horn is silent at night",
 )
 
-# What each client sends when a session starts; `cwd` is filled in.
+# The payload of each client when a session starts; `payload` fills in `cwd`.
 PAYLOADS: Mapping[str, Mapping[str, object]] = {
     "claude": {
         "session_id": "5f0c1b52",
@@ -154,28 +154,28 @@ GARBAGE: Mapping[str, bytes] = {
 
 
 def payload(client: str, folder: Path | str, source: str = "startup") -> bytes:
-    """What a client sends for a session in a folder."""
-    said: dict[str, object] = dict(PAYLOADS[client])
+    """Return what a client sends for a session in a folder."""
+    sent: dict[str, object] = dict(PAYLOADS[client])
     if client == "cursor":
-        said["workspace_roots"] = [str(folder)]
+        sent["workspace_roots"] = [str(folder)]
     else:
-        said["cwd"] = str(folder)
+        sent["cwd"] = str(folder)
     if source:
-        said["source"] = source
-    return json.dumps(said).encode()
+        sent["source"] = source
+    return json.dumps(sent).encode()
 
 
 def hook(
-    root: Path, said: bytes = b"", *options: str, client: str = "claude", event: str = ""
+    root: Path, stdin: bytes = b"", *options: str, client: str = "claude", event: str = ""
 ) -> Result:
-    """Run the hook of a client; its index lies beside the vault, as `open_vault` puts it."""
+    """Run the hook of a client; the index is beside the vault, where `open_vault` puts it."""
     arguments = ["hook", event or "session-start", "--client", client, "--vault", str(root)]
     arguments += ["--index-dir", str(root.parent / "index"), *options]
-    return CliRunner().invoke(main, arguments, input=said)
+    return CliRunner().invoke(main, arguments, input=stdin)
 
 
 def read_context(client: str, stdout: bytes) -> str:
-    """The injected text; fails unless the output is one object of the client's shape."""
+    """Return the injected text; fail unless the output is one object in the client's format."""
     found = json.loads(stdout.decode("utf-8"))
     if client == "cursor":
         text = found["additional_context"]
@@ -194,13 +194,13 @@ def read_context(client: str, stdout: bytes) -> str:
 
 
 def context(client: str, result: Result) -> str:
-    """The injected text of a hook that succeeded in silence."""
+    """Return the injected text of a hook that succeeded with an empty stderr."""
     assert (result.exit_code, result.stderr) == (0, "")
     return read_context(client, result.stdout_bytes)
 
 
 def assert_failed_quietly(result: Result) -> None:
-    """Exit 0, nothing for the client to read, one line for a person."""
+    """Check exit code 0, an empty stdout, and one line on stderr."""
     assert (result.exit_code, result.stdout) == (0, "")
     assert_one_line(result.stderr)
 
@@ -212,7 +212,7 @@ def assert_one_line(text: str) -> None:
 
 
 def indexed(root: Path, open_vault: OpenVault, *, there: bool) -> Path:
-    """The vault, with an index beside it or without one."""
+    """Return a vault, with or without an index beside it."""
     if there:
         open_vault(root).close()
     return root
@@ -262,7 +262,7 @@ def test_the_index_makes_no_difference_to_a_small_branch(
     assert context("claude", hook(root, payload("claude", root / TERN))) == before
 
 
-def test_an_unknown_client_is_a_wrong_call(make_vault: MakeVault) -> None:
+def test_an_unknown_client_is_a_usage_error(make_vault: MakeVault) -> None:
     result = hook(make_vault(NOTES), client="emacs")
     assert (result.exit_code, result.stdout) == (1, "")
     assert all(client in result.stderr for client in CLIENTS)
@@ -282,14 +282,14 @@ def test_an_unknown_client_is_a_wrong_call(make_vault: MakeVault) -> None:
     ],
     ids=" ".join,
 )
-def test_a_wrong_call_ends_with_1_and_one_line_for_2_would_block(typed: Sequence[str]) -> None:
+def test_a_usage_error_is_exit_1_and_one_line_because_2_would_block(typed: Sequence[str]) -> None:
     result = CliRunner().invoke(main, ["hook", *typed])
     assert (result.exit_code, result.stdout) == (1, "")
     assert_one_line(result.stderr)
 
 
 @pytest.mark.parametrize("typed", [("--help",), ("session-start", "--help")], ids=" ".join)
-def test_help_is_no_wrong_call(typed: Sequence[str]) -> None:
+def test_help_is_not_a_usage_error(typed: Sequence[str]) -> None:
     result = CliRunner().invoke(main, ["hook", *typed])
     assert (result.exit_code, result.stderr) == (0, "")
     assert "--help" in result.stdout
@@ -378,7 +378,7 @@ def test_a_full_branch_stays_under_the_cap_and_says_that_it_was_cut(
 
 
 def assert_quotes_closed(text: str) -> None:
-    """Every quote block that the hook opens is closed under its own number."""
+    """Check that every quote block that the hook opens is closed with its own number."""
     lines, at = text.split("\n"), 0
     while at < len(lines):
         opened = re.fullmatch(r"<!-- quote (\d+) \S.* -->", lines[at])
@@ -392,10 +392,10 @@ def assert_quotes_closed(text: str) -> None:
 @pytest.mark.parametrize("client", CLIENTS)
 def test_no_cap_is_exceeded_by_a_single_byte(make_vault: MakeVault, client: str) -> None:
     root = make_vault(NOTES)
-    said = payload(client, root / TERN)
-    whole = len(hook(root, said, client=client).stdout_bytes)
+    stdin = payload(client, root / TERN)
+    whole = len(hook(root, stdin, client=client).stdout_bytes)
     for most in (whole + 1, whole, whole - 1, whole - 2, whole - 40):
-        result = hook(root, said, "--max-bytes", str(most), client=client)
+        result = hook(root, stdin, "--max-bytes", str(most), client=client)
         context(client, result)
         assert len(result.stdout_bytes) <= most
 
@@ -426,8 +426,8 @@ def test_whatever_the_notes_hold_the_output_is_one_object_under_the_cap(
         status = f"# T\n\n## STATUS (2026-06-12)\n\n{note * repeats}\n- [ ] Urgent: {note[:200]}\n"
         (branch / "2026-06-10.md").write_bytes(status.encode())
         (branch / "override.md").write_bytes(override.encode()[:OVERRIDE_CAP_BYTES])
-        said = payload(client, branch)
-        result = hook(Path(folder), said, "--max-bytes", str(most), client=client)
+        stdin = payload(client, branch)
+        result = hook(Path(folder), stdin, "--max-bytes", str(most), client=client)
     text = context(client, result)
     assert len(result.stdout_bytes) <= most
     assert TERN in text
@@ -435,7 +435,9 @@ def test_whatever_the_notes_hold_the_output_is_one_object_under_the_cap(
 
 @pytest.mark.process
 @pytest.mark.parametrize("most", [0, 50])
-def test_a_cap_too_small_for_anything_ends_all_the_same(make_vault: MakeVault, most: int) -> None:
+def test_a_hook_ends_even_if_the_cap_is_too_small_for_anything(
+    make_vault: MakeVault, most: int
+) -> None:
     root = make_vault(NOTES + OVERRIDE)
     done = started("session-start", root, f"--max-bytes={most}", "--branch", TERN, timeout=50)
     assert done.returncode == 0
@@ -459,7 +461,7 @@ def test_marks_forged_by_an_override_leave_no_quote_open_where_it_is_cut(
 
 
 def of_size(size: int) -> str:
-    """Lines of 90 bytes that are so many bytes in all."""
+    """Return lines of 90 bytes with this total size in bytes."""
     return ("w" * 89 + "\n") * (size // 90) + "v" * (size % 90)
 
 
@@ -499,7 +501,7 @@ def test_an_override_of_exactly_the_cap_is_injected_whole(
 
 @pytest.mark.parametrize("client", CLIENTS)
 @pytest.mark.parametrize("size", [OVERRIDE_CAP_BYTES, 8_400])
-def test_an_override_within_its_cap_passes_beside_a_status_and_urgent_items(
+def test_an_override_within_its_cap_fits_with_a_status_and_urgent_items(
     make_vault: MakeVault, client: str, size: int
 ) -> None:
     text = of_size(size)
@@ -545,7 +547,7 @@ def test_an_override_over_its_cap_is_read_again_once_it_was_cut(
     assert RULE in context("claude", hook(root, payload("claude", root / TERN)))
 
 
-def test_the_override_of_another_branch_over_its_cap_concerns_nobody_else(
+def test_the_override_of_another_branch_over_its_cap_does_not_matter(
     make_vault: MakeVault,
 ) -> None:
     root = make_vault(f"{NOTES}=== cust/skua/override.md\n{of_size(9_001)}")
@@ -563,7 +565,7 @@ def test_the_override_of_the_root_holds_for_a_branch_without_one(make_vault: Mak
 
 @pytest.mark.parametrize("with_index", [True, False], ids=["index", "no index"])
 @pytest.mark.parametrize("client", CLIENTS)
-def test_outside_the_vault_the_root_override_stands_alone(
+def test_outside_the_vault_the_root_override_is_the_only_context(
     make_vault: MakeVault, open_vault: OpenVault, tmp_path: Path, client: str, with_index: bool
 ) -> None:
     root = indexed(make_vault(NOTES + ROOT_OVERRIDE + OVERRIDE), open_vault, there=with_index)
@@ -637,18 +639,18 @@ def test_a_branch_is_named_as_in_a_tool(make_vault: MakeVault, name: str) -> Non
 
 
 @pytest.mark.parametrize("name", ["cust/terns", "nowhere", "../tern"])
-def test_a_named_branch_that_is_none_is_said_to_a_person(make_vault: MakeVault, name: str) -> None:
+def test_an_unknown_named_branch_is_reported_on_stderr(make_vault: MakeVault, name: str) -> None:
     assert_failed_quietly(hook(make_vault(NOTES), b"", "--branch", name))
 
 
 @pytest.mark.parametrize(
-    "said", [{"workspace_roots": ["ROOT/cust/tern", "/elsewhere"]}, {"cwd": "ROOT/cust/tern"}]
+    "stdin", [{"workspace_roots": ["ROOT/cust/tern", "/elsewhere"]}, {"cwd": "ROOT/cust/tern"}]
 )
 def test_cursor_names_its_folder_in_either_way(
-    make_vault: MakeVault, said: Mapping[str, object]
+    make_vault: MakeVault, stdin: Mapping[str, object]
 ) -> None:
     root = make_vault(NOTES)
-    raw = json.dumps(said).replace("ROOT", str(root)).encode()
+    raw = json.dumps(stdin).replace("ROOT", str(root)).encode()
     assert "tide table" in context("cursor", hook(root, raw, client="cursor"))
 
 
@@ -665,25 +667,29 @@ def test_without_a_vault_option_the_settings_file_above_the_session_says_where_i
 # -- what comes in ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("said", GARBAGE.values(), ids=GARBAGE)
-def test_garbage_from_a_client_reads_as_nothing_said(make_vault: MakeVault, said: bytes) -> None:
+@pytest.mark.parametrize("stdin", GARBAGE.values(), ids=GARBAGE)
+def test_garbage_from_a_client_reads_as_an_empty_payload(
+    make_vault: MakeVault, stdin: bytes
+) -> None:
     root = make_vault(NOTES + ROOT_OVERRIDE)
-    assert "tide table" in context("claude", hook(root, said, "--branch", TERN))
-    unnamed = context("claude", hook(root, said))
+    assert "tide table" in context("claude", hook(root, stdin, "--branch", TERN))
+    unnamed = context("claude", hook(root, stdin))
     assert HOUSE_RULE in unnamed
     assert "tide table" not in unnamed
 
 
 @pytest.mark.parametrize("kind", ["empty", "no text", "half an object", "wrong kinds"])
 @pytest.mark.parametrize("client", CLIENTS)
-def test_garbage_changes_no_clients_shape(make_vault: MakeVault, client: str, kind: str) -> None:
+def test_garbage_does_not_change_the_format_of_any_client(
+    make_vault: MakeVault, client: str, kind: str
+) -> None:
     root = make_vault(NOTES)
-    said = GARBAGE[kind]
-    assert "tide table" in context(client, hook(root, said, "--branch", TERN, client=client))
+    stdin = GARBAGE[kind]
+    assert "tide table" in context(client, hook(root, stdin, "--branch", TERN, client=client))
 
 
 @pytest.mark.parametrize("raw", [b"\xef\xbb\xbf%s", b"\n\n%s\n\n", b"%s"])
-def test_a_mark_or_blanks_around_the_object_change_nothing(
+def test_a_byte_order_mark_or_blanks_around_the_object_change_nothing(
     make_vault: MakeVault, raw: bytes
 ) -> None:
     root = make_vault(NOTES)
@@ -693,15 +699,15 @@ def test_a_mark_or_blanks_around_the_object_change_nothing(
 
 def test_a_large_payload_is_read_whole(make_vault: MakeVault) -> None:
     root = make_vault(NOTES)
-    said = {"initialPrompt": "ahoy " * 180_000, "cwd": str(root / TERN)}
-    result = hook(root, json.dumps(said).encode(), client="copilot")
+    stdin = {"initialPrompt": "ahoy " * 180_000, "cwd": str(root / TERN)}
+    result = hook(root, json.dumps(stdin).encode(), client="copilot")
     assert "tide table" in context("copilot", result)
 
 
-def test_a_payload_of_many_megabytes_hinders_nothing(make_vault: MakeVault) -> None:
+def test_a_payload_of_many_megabytes_does_no_harm(make_vault: MakeVault) -> None:
     root = make_vault(NOTES)
-    said = json.dumps({"initialPrompt": "ahoy " * 1_200_000}).encode()
-    assert "tide table" in context("claude", hook(root, said, "--branch", TERN))
+    stdin = json.dumps({"initialPrompt": "ahoy " * 1_200_000}).encode()
+    assert "tide table" in context("claude", hook(root, stdin, "--branch", TERN))
 
 
 @pytest.mark.process
@@ -721,7 +727,7 @@ def test_a_client_that_never_closes_standard_input_is_not_waited_for(
     make_vault: MakeVault, sent: str
 ) -> None:
     root = make_vault(NOTES + ROOT_OVERRIDE)
-    said = payload("claude", root / TERN)
+    stdin = payload("claude", root / TERN)
     command = [sys.executable, "-m", "workingset_mcp", "hook", "session-start"]
     command += ["--vault", str(root), "--index-dir", str(root.parent / "index")]
     with subprocess.Popen(
@@ -730,7 +736,7 @@ def test_a_client_that_never_closes_standard_input_is_not_waited_for(
         assert process.stdin
         assert process.stdout
         assert process.stderr
-        process.stdin.write({"all": said, "half": said[: len(said) // 2], "nothing": b""}[sent])
+        process.stdin.write({"all": stdin, "half": stdin[: len(stdin) // 2], "nothing": b""}[sent])
         process.stdin.flush()
         stopper = Timer(50, process.kill)
         stopper.start()
@@ -757,7 +763,7 @@ def test_an_index_that_is_behind_is_brought_up_to_date_first(
 
 
 def large_branch(notes: int, size: int) -> str:
-    """A branch of dated notes of so many bytes each; each has an item of its own."""
+    """Return a branch of dated notes of this many bytes; each note has its own item."""
     filler = "the tide came and the tide went, and nobody wrote down why\n"
     return "".join(
         f"=== cust/tern/2026-{number:02}-05-log.md\n# Log\n\n"
@@ -767,7 +773,7 @@ def large_branch(notes: int, size: int) -> str:
 
 
 def read_of(text: str) -> list[int]:
-    """Which of the six notes of a large branch were read, by their items."""
+    """Return which of the six notes of a large branch were read, by their items."""
     return [number for number in range(1, 7) if f"look at buoy {number}" in text]
 
 
@@ -781,7 +787,7 @@ def test_without_an_index_the_newest_notes_are_read_up_to_a_number_of_bytes(
     assert "Read without an index: 2 of 6 notes." in text
 
 
-def test_without_an_index_a_note_without_a_day_has_its_turn_beside_many_of_a_day(
+def test_without_an_index_undated_notes_alternate_with_dated_ones(
     make_vault: MakeVault,
 ) -> None:
     other = "".join(f"=== cust/tern/a-{n}.md\n{'wind and weather ' * 4_000}\n" for n in range(4))
@@ -791,19 +797,19 @@ def test_without_an_index_a_note_without_a_day_has_its_turn_beside_many_of_a_day
     assert 6 in read_of(text)
 
 
-def test_without_an_index_file_times_decide_nothing(make_vault: MakeVault) -> None:
+def test_without_an_index_file_times_do_not_matter(make_vault: MakeVault) -> None:
     words = "the log of the undated tides\n" * 2_500
     root = make_vault(
         "".join(f"=== cust/tern/{name}.md\n- [ ] Urgent: {name}\n\n{words}" for name in "abcde")
     )
-    said = payload("claude", root / TERN)
-    before = context("claude", hook(root, said))
+    stdin = payload("claude", root / TERN)
+    before = context("claude", hook(root, stdin))
     for at, file in enumerate(sorted((root / TERN).iterdir(), reverse=True)):
         os.utime(file, (1_500_000_000 + at, 1_500_000_000 + at))
-    assert context("claude", hook(root, said)) == before
+    assert context("claude", hook(root, stdin)) == before
 
 
-def test_an_index_far_behind_is_left_aside_for_the_newest_notes(
+def test_an_index_far_behind_is_ignored_and_the_newest_notes_are_read(
     make_vault: MakeVault, open_vault: OpenVault
 ) -> None:
     root = make_vault(NOTES + OVERRIDE)
@@ -906,8 +912,8 @@ def test_before_a_compaction_claude_gets_at_most_five_lines_to_keep(
     make_vault: MakeVault, open_vault: OpenVault, with_index: bool
 ) -> None:
     root = indexed(make_vault(NOTES + OVERRIDE), open_vault, there=with_index)
-    said = json.dumps({"hook_event_name": "PreCompact", "trigger": "auto", "cwd": str(root / TERN)})
-    result = hook(root, said.encode(), event="pre-compact")
+    text = json.dumps({"hook_event_name": "PreCompact", "trigger": "auto", "cwd": str(root / TERN)})
+    result = hook(root, text.encode(), event="pre-compact")
     assert (result.exit_code, result.stderr) == (0, "")
     lines = result.stdout.splitlines()
     assert 1 <= len(lines) <= 5
@@ -929,9 +935,9 @@ def test_before_a_compaction_other_clients_get_nothing(make_vault: MakeVault, cl
     assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")
 
 
-@pytest.mark.parametrize("said", GARBAGE.values(), ids=GARBAGE)
-def test_before_a_compaction_garbage_keeps_nothing(make_vault: MakeVault, said: bytes) -> None:
-    result = hook(make_vault(NOTES + ROOT_OVERRIDE), said, event="pre-compact")
+@pytest.mark.parametrize("stdin", GARBAGE.values(), ids=GARBAGE)
+def test_before_a_compaction_garbage_keeps_nothing(make_vault: MakeVault, stdin: bytes) -> None:
+    result = hook(make_vault(NOTES + ROOT_OVERRIDE), stdin, event="pre-compact")
     assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")
 
 
@@ -968,7 +974,9 @@ def test_a_vault_named_by_a_variable_that_is_not_set_stops_no_session(event: str
 
 @pytest.mark.parametrize("event", ["session-start", "pre-compact"])
 @pytest.mark.parametrize("kind", ["missing", "a file", "a link to nothing"])
-def test_a_vault_that_is_none_stops_no_session(tmp_path: Path, kind: str, event: str) -> None:
+def test_a_missing_vault_or_one_that_is_not_a_folder_stops_no_session(
+    tmp_path: Path, kind: str, event: str
+) -> None:
     root = tmp_path / "vault"
     if kind == "a file":
         root.write_text("no folder", encoding="utf-8")
@@ -1005,7 +1013,7 @@ def test_a_broken_index_stops_no_session(
         assert_one_line(result.stderr)
 
 
-def test_a_note_that_is_no_text_stops_no_session(make_vault: MakeVault) -> None:
+def test_a_note_that_is_not_text_stops_no_session(make_vault: MakeVault) -> None:
     root = make_vault(NOTES)
     (root / TERN / "2026-06-14.md").write_bytes(b"- [ ] urgent \xff\xfe \xed\xa0\x80 buoy\n" * 40)
     assert "buoy" in context("claude", hook(root, payload("claude", root / TERN)))
@@ -1015,14 +1023,14 @@ def test_a_note_that_is_no_text_stops_no_session(make_vault: MakeVault) -> None:
 
 
 def started(
-    event: str, root: Path, *options: str, said: bytes = b"", timeout: float = 50, **variables: str
+    event: str, root: Path, *options: str, stdin: bytes = b"", timeout: float = 50, **variables: str
 ) -> "subprocess.CompletedProcess[bytes]":
-    """Run the hook as a client does: a process, the payload on its standard input."""
+    """Run the hook as a client does: in a process, with the payload on standard input."""
     command = [sys.executable, "-m", "workingset_mcp", "hook", event, "--vault", str(root)]
     command += ["--index-dir", str(root.parent / "index"), *options]
     environment = {**os.environ, **variables}
     return subprocess.run(
-        command, input=said, capture_output=True, timeout=timeout, check=False, env=environment
+        command, input=stdin, capture_output=True, timeout=timeout, check=False, env=environment
     )
 
 
@@ -1064,15 +1072,15 @@ MANY_NOTES = "".join(
 )
 
 
-def cpu_seconds(command: Sequence[str], said: bytes = b"") -> float:
-    """The least processor time of three runs: what else runs here counts little."""
+def cpu_seconds(command: Sequence[str], stdin: bytes = b"") -> float:
+    """Return the least CPU time of three runs, which other processes disturb little."""
     resource = pytest.importorskip("resource", reason="Windows counts no children's time")
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}  # as it is installed
     spent: list[float] = []
     for _ in range(3):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run(
-            command, input=said, capture_output=True, timeout=60, check=True, env=environment
+            command, input=stdin, capture_output=True, timeout=60, check=True, env=environment
         )
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         spent.append(after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
@@ -1110,7 +1118,7 @@ def test_an_index_that_another_process_writes_to_is_not_waited_for(
     [file] = (root.parent / "index").rglob("index.sqlite3")
     writer = sqlite3.connect(file, isolation_level=None)
     writer.execute("BEGIN IMMEDIATE")
-    done = started("session-start", root, said=payload("claude", root / TERN), timeout=50)
+    done = started("session-start", root, stdin=payload("claude", root / TERN), timeout=50)
     writer.close()
     assert (done.returncode, done.stderr) == (0, b"")
     text = read_context("claude", done.stdout)
@@ -1120,13 +1128,13 @@ def test_an_index_that_another_process_writes_to_is_not_waited_for(
 
 @pytest.mark.process
 @pytest.mark.parametrize("client", CLIENTS)
-def test_the_output_is_utf_8_whatever_the_console_speaks(
+def test_the_output_is_utf_8_whatever_the_console_encoding(
     make_vault: MakeVault, client: str
 ) -> None:
     root = make_vault(f"{NOTES}=== cust/tern/override.md\nSag „Hafen“, nie 港 oder ⚓.\n")
-    said = payload(client, root / TERN)
+    stdin = payload(client, root / TERN)
     done = started(
-        "session-start", root, "--client", client, said=said,
+        "session-start", root, "--client", client, stdin=stdin,
         PYTHONIOENCODING="cp1252", PYTHONUTF8="0", LC_ALL="C",
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, b"")

@@ -1,6 +1,6 @@
-"""What `install` prints, read as a person's shell, a JSON and a TOML reader would read it.
+"""The output of `install`, read by a shell, a JSON parser and a TOML parser.
 
-The clients themselves are not started here; the server and the hooks that were printed are.
+The printed server and hooks are started here, but not the clients.
 """
 
 import json
@@ -68,14 +68,14 @@ def install(client: str, vault: Path | str, *options: str) -> Result:
 
 
 def printed(client: str, vault: Path | str, *options: str) -> str:
-    """What went to stdout of an install that succeeded."""
+    """Return stdout of an install that succeeded."""
     result = install(client, vault, *options)
     assert result.exit_code == 0, result.output
     return result.stdout
 
 
 def server_of(client: str, stdout: str) -> list[str]:
-    """The command line with which a client would start the server."""
+    """Return the command line with which a client starts the server."""
     if client in JSON_KEY:
         entry, _ = json.JSONDecoder().raw_decode(stdout)
         assert list(entry) == [JSON_KEY[client]]
@@ -92,14 +92,14 @@ def server_of(client: str, stdout: str) -> list[str]:
     begin = SHELL[client]
     assert words[: len(begin)] == begin
     command = words[len(begin) :]
-    if client == "gemini":  # reads the server's options as its own without a mark between
+    if client == "gemini":  # without `--`, it reads the server's options as its own
         assert "--" in command
         command.remove("--")
     return command
 
 
 def hooks_of(stdout: str) -> dict[str, Any]:
-    """The block of hooks: the last JSON object that was printed."""
+    """Parse the block of hooks: the last JSON object printed."""
     found: list[dict[str, Any]] = []
     at = stdout.find("{\n")
     while at >= 0:
@@ -111,7 +111,7 @@ def hooks_of(stdout: str) -> dict[str, Any]:
 
 
 def commands_in(entry: object) -> Iterator[str]:
-    """Every command line in a block of hooks."""
+    """Return every command line in a block of hooks."""
     if isinstance(entry, dict):
         for key, value in entry.items():
             if key in ("command", "bash", "powershell") and isinstance(value, str):
@@ -124,7 +124,7 @@ def commands_in(entry: object) -> Iterator[str]:
 
 
 def own() -> list[str]:
-    """How this interpreter's own installation starts."""
+    """Return the command that starts this installation."""
     script = Path(sys.executable).with_name("workingset-mcp")
     return [str(script)] if script.is_file() else [sys.executable, "-m", "workingset_mcp"]
 
@@ -139,7 +139,7 @@ def test_seven_clients_are_known() -> None:
 
 @pytest.mark.parametrize("options", [[], ["--hooks"]], ids=["", "hooks"])
 @pytest.mark.parametrize("client", CLIENTS)
-def test_a_client_is_told_to_start_this_very_server_over_the_whole_path(
+def test_a_client_starts_this_server_with_the_absolute_path_of_the_vault(
     vault: Path, client: str, options: list[str]
 ) -> None:
     command = server_of(client, printed(client, vault, *options))
@@ -148,7 +148,7 @@ def test_a_client_is_told_to_start_this_very_server_over_the_whole_path(
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_a_relative_vault_is_printed_whole(
+def test_a_relative_vault_is_printed_as_an_absolute_path(
     vault: Path, client: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(vault.parent)
@@ -156,7 +156,7 @@ def test_a_relative_vault_is_printed_whole(
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_without_a_vault_option_the_one_around_the_folder_is_meant(
+def test_without_a_vault_option_the_enclosing_vault_is_used(
     vault: Path, client: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (vault / "workingset.toml").touch()
@@ -188,7 +188,7 @@ def test_an_installation_without_its_script_is_started_as_a_module(
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_an_installation_in_a_cache_that_may_go_is_started_by_uvx(
+def test_an_installation_in_a_cache_is_started_by_uvx(
     vault: Path, client: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", str(tmp_path / "archive-v0" / "x" / "bin" / "python"))
@@ -204,7 +204,7 @@ def test_an_installation_in_a_cache_that_may_go_is_started_by_uvx(
 
 
 @pytest.mark.parametrize("client", HOOKS)
-def test_hooks_call_this_very_installation_for_their_client(vault: Path, client: str) -> None:
+def test_hooks_call_this_installation_for_their_client(vault: Path, client: str) -> None:
     entry = hooks_of(printed(client, vault, "--hooks"))
     calls = [shlex.split(command) for command in commands_in(entry)]
     expected = [
@@ -214,7 +214,7 @@ def test_hooks_call_this_very_installation_for_their_client(vault: Path, client:
     assert sorted(calls) == sorted(expected)
 
 
-def test_hooks_stand_where_each_client_looks_for_them(vault: Path) -> None:
+def test_hooks_go_where_each_client_looks_for_them(vault: Path) -> None:
     events = {}
     for client in HOOKS:
         entry = hooks_of(printed(client, vault, "--hooks"))
@@ -234,7 +234,7 @@ def test_claude_starts_its_hook_at_every_source_also_after_a_compaction(vault: P
     assert set(group["matcher"].split("|")) >= {"startup", "resume", "clear", "compact"}
 
 
-def test_a_client_without_hooks_is_said_to_have_none(vault: Path) -> None:
+def test_a_client_without_hooks_is_named_as_such(vault: Path) -> None:
     result = install("claude-desktop", vault, "--hooks")
     assert result.exit_code == 0
     assert "no hooks" in result.output
@@ -281,7 +281,7 @@ def test_nothing_is_written_anywhere(vault: Path, home: Path, client: str) -> No
 
 
 @pytest.mark.parametrize("client", ["emacs", "Claude-Code", "claude", ""])
-def test_an_unknown_client_is_refused_with_those_known(vault: Path, client: str) -> None:
+def test_an_unknown_client_is_refused_with_the_known_ones(vault: Path, client: str) -> None:
     result = install(client, vault)
     assert (result.exit_code, result.stdout) == (2, "")
     assert all(name in result.stderr for name in CLIENTS)
@@ -308,8 +308,8 @@ def test_the_printed_server_starts_and_answers(vault: Path, client: str) -> None
             "clientInfo": {"name": "test", "version": "1"},
         },
     }  # fmt: skip
-    said = json.dumps(request).encode() + b"\n"
-    done = subprocess.run(command, input=said, capture_output=True, timeout=50, check=True)
+    stdin = json.dumps(request).encode() + b"\n"
+    done = subprocess.run(command, input=stdin, capture_output=True, timeout=50, check=True)
     answer = json.loads(done.stdout.splitlines()[0])
     assert answer["result"]["serverInfo"]["name"]
 
@@ -321,9 +321,9 @@ def test_a_printed_hook_runs_in_a_shell_and_injects(vault: Path, client: str) ->
     entry = hooks_of(printed(client, vault, "--hooks"))
     [line] = [command for command in commands_in(entry) if "session-start" in command]
     folder = str(vault / "cust" / "lock")
-    said = json.dumps({"cwd": folder, "workspace_roots": [folder], "source": "startup"})
+    stdin = json.dumps({"cwd": folder, "workspace_roots": [folder], "source": "startup"})
     done = subprocess.run(
-        ["sh", "-c", line], input=said.encode(), capture_output=True, timeout=50, check=True
+        ["sh", "-c", line], input=stdin.encode(), capture_output=True, timeout=50, check=True
     )
     assert "The lower gate is stuck." in json.dumps(json.loads(done.stdout))
 
@@ -333,9 +333,9 @@ def test_server_and_hooks_of_the_plugin_run_one_command_and_say_what_installed_h
 ) -> None:
     plugin = Path(__file__).parents[2] / "docs" / "packaging" / "claude-plugin"
     manifest = json.loads((plugin / ".claude-plugin" / "plugin.json").read_text(encoding="utf-8"))
-    said = json.loads((plugin / "hooks" / "hooks.json").read_text(encoding="utf-8"))
+    entry = json.loads((plugin / "hooks" / "hooks.json").read_text(encoding="utf-8"))
     [server] = manifest["mcpServers"].values()
-    runs = [run for groups in said["hooks"].values() for group in groups for run in group["hooks"]]
+    runs = [run for groups in entry["hooks"].values() for group in groups for run in group["hooks"]]
     assert [server["command"]] == sorted({run["command"] for run in runs})
     own = shlex.join(installing.own_command())
     ours = commands_in(hooks_of(printed("claude-code", vault, "--hooks")))

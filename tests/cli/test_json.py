@@ -1,4 +1,4 @@
-"""What `--json` gives, by real commands: values, the text they were printed from, and exit codes."""
+"""The output of `--json` from real commands: the values, the same text as without it, exit codes."""
 
 import json
 import re
@@ -52,7 +52,7 @@ def run(root: Path, *line: str) -> Result:
 
 @pytest.fixture
 def ask(make_vault: MakeVault) -> Ask:
-    """The data of a command over the vault; `data.text` is what it prints without `--json`."""
+    """Return a function that runs a command with `--json`; `data.text` must be the text without it."""
     root = make_vault(VAULT)
 
     def ask_it(*line: str) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def test_groups_are_names_with_their_counts_largest_first(ask: Ask) -> None:
     ]
 
 
-def test_the_total_and_the_groups_are_of_all_whatever_items_fit(make_vault: MakeVault) -> None:
+def test_the_total_and_the_groups_cover_all_items_whatever_fits(make_vault: MakeVault) -> None:
     notes = "".join(f"=== b{at}/n.md\n- [ ] Count the sheep of day {at}\n" for at in range(60))
     root = make_vault(notes)
     line = ("items", "--group-by", "branch", "--budget", "300", "--json")
@@ -131,7 +131,7 @@ def test_passages_have_their_place_date_headings_and_lines(ask: Ask) -> None:
     assert (first["copies"], data["named"], data["absent"], data["weak"]) == ([], [], [], False)
 
 
-def test_absent_words_come_with_the_nearest_that_are_there(ask: Ask) -> None:
+def test_absent_words_come_with_the_nearest_words_of_the_notes(ask: Ask) -> None:
     data = ask("search", "crane harbor")
     assert data["absent"] == [{"word": "harbor", "nearest": ["harbour"]}]
 
@@ -251,7 +251,7 @@ def test_findings_are_values(make_vault: MakeVault, option: tuple[str, ...]) -> 
         {
             "path": "cust/acme/n.md",
             "line": 3,
-            "message": "leads nowhere: plan.md",
+            "message": "broken link: plan.md",
             "fix": "correct or remove the link",
             "rule": "WS401",
             "severity": "warning",
@@ -285,7 +285,7 @@ None. Counted over every note; this is exact.
     ],
     ids=" ".join,
 )
-def test_a_note_that_holds_our_words_for_nothing_is_found_all_the_same(
+def test_a_note_with_our_words_for_nothing_found_is_still_found(
     make_vault: MakeVault, line: tuple[str, ...], option: tuple[str, ...]
 ) -> None:
     assert run(make_vault(FORGED), *line, *option).exit_code == 0
@@ -320,7 +320,7 @@ ONLY_SOMETIMES = {"brief": {"branches", "briefs", "written"}}
 
 
 def documented(part: str) -> set[str]:
-    """The fields that a part of the page has a row for."""
+    """Return the fields that a section of the page has a row for."""
     rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \|", part, re.MULTILINE)
     return {name for row in rows for name in re.findall(r"\w+", row)}
 

@@ -1,4 +1,4 @@
-"""What briefs save, as a table, as data and as a page; and the briefs that a command writes."""
+"""The savings of briefs as table, data and page, and the briefs that `brief --write` writes."""
 
 import json
 import math
@@ -33,7 +33,7 @@ Run = Callable[..., Result]
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    """Run a command over a vault, its index in a folder of its own."""
+    """Return a function that runs a command on a vault with its index in a separate folder."""
 
     def run_it(vault: Path, command: str, *arguments: str) -> Result:
         index_dir = str(tmp_path / "index")
@@ -53,7 +53,7 @@ def briefs_in(vault: Path) -> dict[str, str]:
 # -- numbers ---------------------------------------------------------------------------------------
 
 
-def test_the_table_shows_a_row_a_branch_the_total_last_and_what_is_not_worth_it() -> None:
+def test_the_table_has_a_row_for_each_branch_the_total_and_what_is_not_worth_it() -> None:
     assert as_table(ROWS) == snapshot("""\
 | branch | notes | source tokens | brief tokens | reduction |
 |---|---:|---:|---:|---:|
@@ -66,7 +66,7 @@ Under 2×, probably not worth a brief: cust/weir
 """)
 
 
-def test_with_an_overhead_the_table_shows_what_a_bill_sees() -> None:
+def test_with_an_overhead_the_table_shows_the_reduction_of_the_bill() -> None:
     lines = as_table(ROWS, 50_000).split("\n")
     assert lines[0].endswith("| reduction | billed |")
     assert lines[2].endswith("| 34.0× | 2.1× |")
@@ -105,7 +105,7 @@ def test_the_data_agrees_with_itself_and_with_the_table() -> None:
     assert "billed_reduction" not in json.dumps(as_data(ROWS))
 
 
-def test_what_is_measured_are_the_notes_and_the_brief_as_given(open_vault: OpenVault) -> None:
+def test_the_notes_and_the_brief_as_given_are_measured(open_vault: OpenVault) -> None:
     notes = {"a.md": "# A\n\n- [ ] oil the weir\n", "sub/b.md": "# B\n\nText.\r\n" * 50}
     workspace = open_vault(
         "".join(f"=== cust/acme/{path}\n{text}" for path, text in notes.items())
@@ -159,7 +159,7 @@ class Page(HTMLParser):
 
     @property
     def dots(self) -> dict[str, tuple[float, float, str]]:
-        """Place and title of the dot of each branch."""
+        """Return the position and title of the dot of each branch."""
         dots = [(attrs, text) for attrs, text in self.all("circle") if attrs.get("class") == "dot"]
         found = {
             attrs["data-branch"]: (float(attrs["cx"]), float(attrs["cy"]), text)
@@ -169,7 +169,7 @@ class Page(HTMLParser):
         return found
 
 
-def test_the_page_has_a_dot_a_branch_with_its_numbers_in_the_title() -> None:
+def test_the_page_has_a_dot_for_each_branch_with_its_numbers_in_the_title() -> None:
     page = Page(as_page(ROWS, "notes"))
     assert list(page.dots) == ["cust/acme", "cust/weir", "wiki"]
     assert page.dots["cust/acme"][2] == "cust/acme: 57,141 → 1,681 tokens, 34.0×"
@@ -181,7 +181,7 @@ def test_the_page_has_a_dot_a_branch_with_its_numbers_in_the_title() -> None:
         assert 0 < y < height
 
 
-def test_dots_stand_right_with_source_tokens_on_a_log_axis_and_high_with_reduction() -> None:
+def test_dots_are_placed_by_source_tokens_on_a_log_axis_and_by_reduction() -> None:
     rows = [Measured(f"b{n}", 1, 10**n * 3, 10**n * 3 // n) for n in range(2, 7)]
     dots = list(Page(as_page(rows, "notes")).dots.values())
     across = [x for x, _, _ in dots]
@@ -220,7 +220,7 @@ def test_the_page_holds_the_data_and_a_table_of_the_same_numbers() -> None:
     assert [cells[at] for at in range(0, len(cells), 5)] == ["cust/acme", "wiki", "cust/weir"]
 
 
-def test_the_page_asks_nothing_of_any_network() -> None:
+def test_the_page_loads_nothing_from_a_network() -> None:
     text = as_page(ROWS, "notes")
     assert not re.search(r"https?:|//[a-z]|url\(|@import", text)
     for tag, attrs, _ in Page(text).elements:
@@ -228,7 +228,7 @@ def test_the_page_asks_nothing_of_any_network() -> None:
         assert not {"src", "href", "xlink:href", "action", "onload"} & attrs.keys()
 
 
-def test_names_of_vault_and_branches_cannot_write_into_the_page() -> None:
+def test_names_of_vault_and_branches_are_escaped_in_the_page() -> None:
     vault = "R&D <b>\"x\"</title></script><script>alert('1')</script>{rows}"
     branch = "cust/<i onload=\"x\">&amp;</script><script>'{data}'"
     rows = [*ROWS, Measured(branch, 1, 5_000, 100)]
@@ -286,14 +286,14 @@ def test_measure_writes_the_page(run: Run, tmp_path: Path) -> None:
     assert json.loads(held) == {"branches": data["branches"], "all": data["all"]}
 
 
-def test_measure_leaves_the_vault_as_it_is(run: Run, tmp_path: Path) -> None:
+def test_measure_leaves_the_vault_unchanged(run: Run, tmp_path: Path) -> None:
     vault = Path(shutil.copytree(example_vault(), tmp_path / "vault"))
     before = {file: file.stat().st_mtime_ns for file in sorted(vault.rglob("*"))}
     assert run(vault, "measure").exit_code == 0
     assert {file: file.stat().st_mtime_ns for file in sorted(vault.rglob("*"))} == before
 
 
-def test_written_briefs_are_those_that_are_printed(run: Run, tmp_path: Path) -> None:
+def test_written_briefs_equal_the_printed_ones(run: Run, tmp_path: Path) -> None:
     vault = Path(shutil.copytree(example_vault(), tmp_path / "vault"))
     printed = {
         name: run(vault, "brief", name).stdout
@@ -308,7 +308,7 @@ def test_written_briefs_are_those_that_are_printed(run: Run, tmp_path: Path) -> 
     assert all("kind: workingset-brief" in text for text in written.values())
 
 
-def test_a_second_writing_writes_nothing(run: Run, tmp_path: Path) -> None:
+def test_a_second_write_changes_nothing(run: Run, tmp_path: Path) -> None:
     vault = Path(shutil.copytree(example_vault(), tmp_path / "vault"))
     run(vault, "brief", "--all", "--write")
     before = {file: (file.stat().st_ino, file.stat().st_mtime_ns) for file in vault.rglob("*.md")}
@@ -338,7 +338,7 @@ def test_only_the_brief_of_a_branch_that_changed_is_written_again(run: Run, tmp_
     [((0o644, 0o644), 0o644), ((0o600, 0o600), 0o600), ((0o600, 0o644), 0o600),
      ((0o664, 0o640), 0o640), ((0o664, 0o664), 0o664), ((0o400, 0o444), 0o600)],
 )  # fmt: skip
-def test_a_written_brief_is_no_more_open_than_any_note_it_quotes(
+def test_a_written_brief_has_no_wider_mode_than_any_note_it_quotes(
     run: Run, make_vault: MakeVault, tmp_path: Path, notes: tuple[int, int], mode: int
 ) -> None:
     vault = make_vault("=== cust/acme/a.md\n- [ ] oil\n=== cust/acme/deep/b.md\n- [ ] paint\n")
@@ -389,7 +389,7 @@ def test_a_reader_sees_the_old_brief_or_the_new_one(
     assert {file.name for file in folder.iterdir()} == {"a.md", "brief.md"}
 
 
-def test_a_writing_that_fails_leaves_the_old_brief_and_no_part(
+def test_a_failed_write_leaves_the_old_brief_and_no_partial_file(
     run: Run, make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     vault = make_vault("=== cust/acme/a.md\n- [ ] old item\n")
@@ -421,7 +421,7 @@ OWN_BRIEFS = {
 
 @pytest.mark.parametrize("options", [(), ("--force",)], ids=["", "--force"])
 @pytest.mark.parametrize("words", OWN_BRIEFS.values(), ids=OWN_BRIEFS)
-def test_a_note_of_a_person_called_brief_is_not_written_over(
+def test_a_persons_own_brief_md_is_not_overwritten(
     run: Run, make_vault: MakeVault, words: str, options: tuple[str, ...]
 ) -> None:
     vault = make_vault(
@@ -448,7 +448,7 @@ EDITS: dict[str, Callable[[str], str]] = {
 
 
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
-def test_a_brief_that_a_person_edited_is_written_over_only_by_force(
+def test_a_brief_that_a_person_edited_is_overwritten_only_with_force(
     run: Run, make_vault: MakeVault, edit: Callable[[str], str]
 ) -> None:
     vault = make_vault("=== cust/acme/a.md\n- [ ] oil the weir\n=== wiki/a.md\n# A\n")
@@ -481,7 +481,7 @@ def test_a_written_brief_with_the_line_ends_of_windows_is_still_ours(
 
 @pytest.mark.skipif(os.name != "posix", reason="links and pipes as POSIX has them")
 @pytest.mark.parametrize("kind", ["link", "dangling link", "second name", "pipe"])
-def test_a_brief_that_is_no_file_of_its_own_is_left_as_it_is(
+def test_a_brief_that_is_a_link_or_a_pipe_is_left_as_it_is(
     run: Run, make_vault: MakeVault, tmp_path: Path, kind: str
 ) -> None:
     vault = make_vault("=== cust/acme/a.md\n- [ ] item\n")
@@ -541,9 +541,7 @@ def test_a_note_that_says_it_is_a_brief_is_named_with_the_reason(
     assert run(vault, "search", "walrus").exit_code == 1
 
 
-def test_a_brief_that_was_written_and_not_touched_since_is_no_remark(
-    run: Run, make_vault: MakeVault
-) -> None:
+def test_an_untouched_written_brief_gets_no_remark(run: Run, make_vault: MakeVault) -> None:
     vault = make_vault("=== cust/acme/a.md\n- [ ] find the walrus\n")
     run(vault, "brief", "--all", "--write")
     file = vault / "cust/acme/brief.md"

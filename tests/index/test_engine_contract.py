@@ -1,7 +1,7 @@
-"""What every engine of an index does, whichever it is: the suite over `Engine` and `View`.
+"""The contract of every engine: one suite over `Engine` and `View`.
 
-A new engine joins by one entry in `ENGINES`. Not here: what is particular to SQLite (`test_index`,
-`test_merging`), what a window of dates means (`test_scope`).
+Add an engine by one entry in `ENGINES`. Not here: what is specific to SQLite (`test_index`,
+`test_merging`), what a date window means (`test_scope`).
 """
 
 import threading
@@ -71,7 +71,7 @@ def test_the_same_note_again_changes_nothing_but_the_generation(engine: Engine) 
         assert view.generation() == second == first + 1
 
 
-def test_a_touched_note_keeps_its_text_and_gets_its_new_stamp(engine: Engine) -> None:
+def test_a_touched_note_keeps_its_text_and_gets_the_new_fingerprint(engine: Engine) -> None:
     note = parsed("a.md", "alpha\n")
     engine.apply([note])
     now = Fingerprint(6, 2, 2, 2)
@@ -99,7 +99,7 @@ def test_each_change_is_a_new_generation_and_a_new_version_of_the_data(engine: E
     assert versions == sorted(set(versions))
 
 
-def test_completeness_is_remembered_until_the_index_is_cleared(engine: Engine) -> None:
+def test_an_index_stays_complete_until_it_is_cleared(engine: Engine) -> None:
     engine.apply([parsed("a.md", "# A\n\nalpha\n\n## Status (2026-06-16)\n\n- [ ] do\n")])
     with engine.snapshot() as view:
         assert not view.complete()
@@ -116,7 +116,7 @@ def test_completeness_is_remembered_until_the_index_is_cleared(engine: Engine) -
         assert (view.known(), view.section_count(), view.count(Term("alpha"))) == ({}, 0, 0)
 
 
-def test_token_counts_are_kept_for_the_bytes_they_count(engine: Engine) -> None:
+def test_token_counts_are_stored_for_the_bytes_they_count(engine: Engine) -> None:
     engine.apply([parsed("a.md", "alpha\n"), parsed("b.md", "beta\n")])
     with engine.snapshot() as view:
         (first, digest), (second, _) = sorted(view.uncounted(10))
@@ -140,7 +140,7 @@ def test_a_whole_index_passes_its_verification_and_may_be_replaced_once(engine: 
     assert engine.data_version()[0] > epoch
 
 
-def test_a_view_stays_as_it_is_whatever_another_thread_writes(engine: Engine) -> None:
+def test_a_view_does_not_change_when_another_thread_writes(engine: Engine) -> None:
     engine.apply([parsed("a.md", "alpha\n")])
     written = threading.Event()
 
@@ -151,7 +151,7 @@ def test_a_view_stays_as_it_is_whatever_another_thread_writes(engine: Engine) ->
     writer = threading.Thread(target=write)
     with engine.snapshot() as view:
         writer.start()
-        written.wait(0.2)  # an engine may let it wait until the view is closed
+        written.wait(0.2)  # an engine may block it until the view is closed
         assert texts(view) == {"a.md": "alpha\n"}
         assert [view.count(Term(word)) for word in ("alpha", "beta")] == [1, 0]
     writer.join(20)
@@ -159,7 +159,7 @@ def test_a_view_stays_as_it_is_whatever_another_thread_writes(engine: Engine) ->
     assert texts_now(engine) == {"b.md": "beta\n"}
 
 
-def test_a_view_that_has_ended_reads_nothing(engine: Engine) -> None:
+def test_an_ended_view_cannot_be_read(engine: Engine) -> None:
     engine.apply([parsed("a.md", "alpha\n")])
     with engine.snapshot() as view:
         assert texts(view) == {"a.md": "alpha\n"}
@@ -167,7 +167,7 @@ def test_a_view_that_has_ended_reads_nothing(engine: Engine) -> None:
         texts(view)
 
 
-def test_a_small_value_is_found_once_for_each_state(engine: Engine) -> None:
+def test_a_small_value_is_computed_once_per_version(engine: Engine) -> None:
     asked: list[int] = []
 
     def find() -> int:
@@ -182,7 +182,7 @@ def test_a_small_value_is_found_once_for_each_state(engine: Engine) -> None:
         assert [view.once("number", find), view.once("number", find)] == [1, 1]
 
 
-def test_small_values_asked_for_by_many_threads_are_those_of_their_state(engine: Engine) -> None:
+def test_small_values_read_by_many_threads_belong_to_their_version(engine: Engine) -> None:
     wrong: list[tuple[int, int]] = []
 
     def ask() -> None:
@@ -203,7 +203,7 @@ def test_small_values_asked_for_by_many_threads_are_those_of_their_state(engine:
     assert wrong == []
 
 
-def test_one_holder_at_a_time_has_the_turn_to_build(engine: Engine) -> None:
+def test_only_one_holder_has_the_build_turn(engine: Engine) -> None:
     with engine.build_turn() as mine:
         assert mine
     with engine.build_turn() as mine:
@@ -257,7 +257,7 @@ def paths_found(view: View, expr: Expr, scope: Scope = WHOLE_VAULT) -> set[str]:
 
 
 @pytest.mark.parametrize("name", EXPRESSIONS)
-def test_every_kind_of_expression_finds_what_it_says(filled: Engine, name: str) -> None:
+def test_every_kind_of_expression_finds_its_sections(filled: Engine, name: str) -> None:
     expr, expected = EXPRESSIONS[name]
     with filled.snapshot() as view:
         assert paths_found(view, expr) == expected
@@ -268,7 +268,7 @@ def test_every_kind_of_expression_finds_what_it_says(filled: Engine, name: str) 
         assert view.search(expr, 1) == hits[:1]
 
 
-def test_a_section_matches_by_its_own_words_apart_from_the_names_of_its_note(
+def test_matching_sections_ignores_the_title_and_path_of_a_note(
     filled: Engine,
 ) -> None:
     with filled.snapshot() as view:
@@ -300,7 +300,7 @@ SCOPES = st.builds(Scope, BRANCHES, DATES, DATES, st.booleans())
 def test_a_search_in_any_scope_finds_the_sections_that_the_scope_may_hold(
     filled: Engine, scope: Scope
 ) -> None:
-    """The rule of a scope is in `Scope` alone: an engine must agree with it."""
+    """Only `Scope` defines the rule; an engine must agree with it."""
     expr = Or(tuple(Term(word) for word in ("kiln", "oven", "nothing")))
     with filled.snapshot() as view:
         notes = {note.id: note for note in view.notes()}
@@ -342,7 +342,7 @@ def rows(engine: Engine) -> Iterator[View]:
         yield view
 
 
-def test_generated_briefs_are_known_and_are_no_rows(rows: View) -> None:
+def test_generated_briefs_are_known_but_have_no_rows(rows: View) -> None:
     assert sorted(rows.known()) == sorted(ROWS)
     assert rows.paths() == [path for path in sorted(ROWS) if path != "y/brief.md"]
     assert rows.note_count() == 4
@@ -353,7 +353,7 @@ def test_generated_briefs_are_known_and_are_no_rows(rows: View) -> None:
     assert (rows.has_below("y"), rows.has_below("z")) == (True, False)
 
 
-def test_lists_hold_every_row_of_their_kind(rows: View) -> None:
+def test_lists_contain_every_row_of_their_kind(rows: View) -> None:
     tasks = [(row.path, row.line, row.mark, row.kind) for row in rows.listed_items("task", None)]
     assert sorted(tasks) == [("x/a.md", 2, " ", "task"), ("x/a.md", 3, "x", "task")]
     (done,) = rows.listed_items("task", "x", states=("x", "X"), label="done")
@@ -365,7 +365,7 @@ def test_lists_hold_every_row_of_their_kind(rows: View) -> None:
     assert {row.path for row in rows.listed_notes("x")} == {"x/a.md", "x/b.md", "x/long.md"}
 
 
-def test_what_undated_notes_say_that_holds_comes_by_branch(rows: View) -> None:
+def test_standing_lines_of_undated_notes_come_by_branch(rows: View) -> None:
     (line,) = rows.standing_lines("x")
     note = rows.note("x/b.md")
     assert note
@@ -373,7 +373,7 @@ def test_what_undated_notes_say_that_holds_comes_by_branch(rows: View) -> None:
     assert rows.standing_lines("y") == []
 
 
-def test_the_newest_status_of_each_branch_is_told(rows: View) -> None:
+def test_the_newest_status_of_each_branch_is_returned(rows: View) -> None:
     assert rows.newest_statuses() == {
         "x": ("", "Status"),
         "y": ("2026-05-01", "Status (2026-05-01)"),
@@ -401,7 +401,7 @@ def test_a_long_section_is_read_whole_from_any_of_its_pieces(rows: View) -> None
         assert "".join(row.text for row in whole) == ROWS["x/long.md"]
 
 
-def test_front_matter_is_told_apart(rows: View) -> None:
+def test_front_matter_is_returned_separately(rows: View) -> None:
     note = rows.note("y/c.md")
     assert note
     (front,) = rows.front_matters("y")

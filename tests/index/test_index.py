@@ -75,7 +75,7 @@ def texts_of(index: SqliteEngine) -> dict[str, str]:
 
 
 def hits_of(index: SqliteEngine, expr: Expr) -> set[tuple[str, int, float]]:
-    """Where a word is found, and how well: scores depend on what the engine counts."""
+    """Return where a word is found and its score, which depends on the engine's counts."""
     with index.snapshot() as snapshot:
         hits = snapshot.search(expr, 1_000)
         notes = snapshot.notes_by_id(hit.note_id for hit in hits)
@@ -87,7 +87,7 @@ def hits_of(index: SqliteEngine, expr: Expr) -> set[tuple[str, int, float]]:
         }
 
 
-# -- writing: one state of the vault, one content --------------------------------------------------
+# -- writing: equal vaults, equal contents ---------------------------------------------------------
 
 PATHS = st.sampled_from(["a.md", "x/b.md", "x/2026-06-16 c.md", "日/議事録.md", "Größe/d.md"])
 TEXTS = st.lists(
@@ -151,7 +151,7 @@ def test_after_any_edits_words_and_scores_are_those_of_a_fresh_index(
         "B\n# A\n",
     ],
 )
-def test_headings_come_back_as_they_were(text: str) -> None:
+def test_headings_are_restored_exactly(text: str) -> None:
     note = parsed("a.md", text).note
     with closing(SqliteEngine(None)) as index:
         index.apply([parsed("b.md", "# B\n"), parsed("a.md", text), parsed("c.md", "# C\n")])
@@ -164,7 +164,7 @@ def test_headings_come_back_as_they_were(text: str) -> None:
 
 
 @given(st.text() | TEXTS)
-def test_any_text_comes_back_as_it_was(text: str) -> None:
+def test_any_text_is_restored_exactly(text: str) -> None:
     text = text.removeprefix("\ufeff")
     note = parsed("a.md", text)
     with closing(SqliteEngine(None)) as index:
@@ -184,7 +184,7 @@ def test_any_text_comes_back_as_it_was(text: str) -> None:
             )
 
 
-def test_the_same_state_again_is_skipped(index: SqliteEngine) -> None:
+def test_writing_the_same_note_again_is_skipped(index: SqliteEngine) -> None:
     first = index.apply([parsed("a.md", "alpha\n")])
     with index.snapshot() as snapshot:
         row = snapshot.note("a.md")
@@ -195,7 +195,7 @@ def test_the_same_state_again_is_skipped(index: SqliteEngine) -> None:
     assert words_of(index) == [("a", 1), ("alpha", 1), ("md", 1)]
 
 
-def test_a_touched_note_gets_its_new_stamp_only_while_its_bytes_are_the_same(
+def test_a_touched_note_gets_the_new_fingerprint_only_with_the_same_bytes(
     index: SqliteEngine,
 ) -> None:
     note = parsed("a.md", "alpha\n")
@@ -209,7 +209,7 @@ def test_a_touched_note_gets_its_new_stamp_only_while_its_bytes_are_the_same(
         assert snapshot.known() == {"a.md": Known(stamp, 9, note.digest)}
 
 
-def test_what_cannot_be_written_whole_is_not_written_at_all(index: SqliteEngine) -> None:
+def test_a_failed_write_changes_nothing(index: SqliteEngine) -> None:
     index.apply([parsed("a.md", "alpha\n")])
     before = words_of(index)
     good, bad = parsed("b.md", "beta\n"), parsed("c.md", "gamma\n")
@@ -233,7 +233,7 @@ def test_clearing_drops_every_row(index: SqliteEngine) -> None:
     assert words_of(index) == []
 
 
-def test_token_counts_are_kept_only_for_the_bytes_they_count(index: SqliteEngine) -> None:
+def test_token_counts_are_stored_only_for_the_bytes_they_count(index: SqliteEngine) -> None:
     index.apply([parsed("a.md", "alpha\n"), parsed("b.md", "beta\n")])
     with index.snapshot() as snapshot:
         waiting = dict(snapshot.uncounted(10))
@@ -244,7 +244,7 @@ def test_token_counts_are_kept_only_for_the_bytes_they_count(index: SqliteEngine
         assert [note_id for note_id, _ in snapshot.uncounted(10)] == [second]
 
 
-def test_a_branch_whose_notes_lie_apart_in_the_word_index_is_searched_whole(
+def test_a_branch_scattered_over_the_word_index_is_searched_completely(
     index: SqliteEngine,
 ) -> None:
     for number in range(MOST_RANGES + 1):
@@ -266,7 +266,7 @@ def test_a_branch_whose_notes_lie_apart_in_the_word_index_is_searched_whole(
 
 
 @given(st.lists(st.tuples(st.sampled_from([1, 50, LEAST_GAP, 5_000]), st.integers(0, 9))))
-def test_ranges_are_few_and_hold_every_span(steps: list[tuple[int, int]]) -> None:
+def test_ranges_are_few_and_cover_every_span(steps: list[tuple[int, int]]) -> None:
     spans, at = [], 0
     for gap, length in steps:
         spans.append((at + gap, at + gap + length))
@@ -312,14 +312,14 @@ def test_rows_come_back_in_order_and_by_branch(index: SqliteEngine) -> None:
         assert snapshot.note("missing.md") is None
 
 
-# -- views and several that share one index --------------------------------------------------------
+# -- views, and several engines on one index -------------------------------------------------------
 
 
 def generation(snapshot: View) -> tuple[int, list[str]]:
     return snapshot.generation(), snapshot.paths()
 
 
-def test_two_on_one_folder_see_each_other_and_a_view_stays_as_it_is(tmp_path: Path) -> None:
+def test_two_engines_on_one_folder_see_each_others_writes(tmp_path: Path) -> None:
     with (
         closing(SqliteEngine(tmp_path / "index")) as one,
         closing(SqliteEngine(tmp_path / "index")) as other,
@@ -338,7 +338,7 @@ def test_two_on_one_folder_see_each_other_and_a_view_stays_as_it_is(tmp_path: Pa
         assert words_of(one) == words_of(other)
 
 
-def test_what_is_counted_is_of_the_view_that_is_asked(tmp_path: Path) -> None:
+def test_a_count_belongs_to_the_view_it_is_read_from(tmp_path: Path) -> None:
     def counts(view: View) -> tuple[int, int, int, int]:
         kiln = Term("kiln")
         sections = view.section_count()
@@ -355,7 +355,7 @@ def test_what_is_counted_is_of_the_view_that_is_asked(tmp_path: Path) -> None:
                 assert counts(behind) == (2, 4, 4, 4)
 
 
-def test_writers_in_many_threads_never_find_it_locked(tmp_path: Path) -> None:
+def test_writers_in_many_threads_never_fail_on_a_lock(tmp_path: Path) -> None:
     opened = [SqliteEngine(tmp_path / "index") for _ in range(3)]
     problems: list[BaseException] = []
 
@@ -385,7 +385,7 @@ def test_writers_in_many_threads_never_find_it_locked(tmp_path: Path) -> None:
             index.close()
 
 
-def test_one_at_a_time_has_the_turn_to_build(tmp_path: Path) -> None:
+def test_only_one_process_has_the_build_turn(tmp_path: Path) -> None:
     with (
         closing(SqliteEngine(tmp_path / "index")) as one,
         closing(SqliteEngine(tmp_path / "index")) as other,
@@ -398,7 +398,7 @@ def test_one_at_a_time_has_the_turn_to_build(tmp_path: Path) -> None:
 
 @posix_only
 @pytest.mark.process
-def test_the_turn_to_build_dies_with_its_holder(tmp_path: Path) -> None:
+def test_the_build_turn_ends_with_its_holder(tmp_path: Path) -> None:
     code = (
         "import sys, time; from pathlib import Path; from workingset_mcp.index.sqlite.engine import SqliteEngine\n"
         "with SqliteEngine(Path(sys.argv[1])).build_turn() as mine:\n"
@@ -441,7 +441,7 @@ def parts_of(file: Path) -> list[Path]:
 
 
 def overwrite(file: Path, first: float, length: float) -> None:
-    """Put rubbish over a part of a file, given in shares of its size."""
+    """Overwrite a part of a file, given in fractions of its size, with garbage."""
     data = bytearray(file.read_bytes())
     at, count = int(len(data) * first) // 4096 * 4096, max(4096, int(len(data) * length))
     data[at : at + count] = (b"rubbish!" * (count // 8 + 1))[: len(data[at : at + count])]
@@ -488,7 +488,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("name", DAMAGES)
-def test_a_damaged_index_is_built_anew_unasked(open_vault: OpenVault, name: str) -> None:
+def test_a_damaged_index_is_rebuilt_automatically(open_vault: OpenVault, name: str) -> None:
     workspace = open_vault(VAULT)
     expected = answers(workspace)
     file = engine_of(workspace).file
@@ -502,7 +502,7 @@ def test_a_damaged_index_is_built_anew_unasked(open_vault: OpenVault, name: str)
     assert not list(file.parent.glob("damaged-*"))
 
 
-def test_damage_is_said_once(open_vault: OpenVault) -> None:
+def test_damage_is_reported_once(open_vault: OpenVault) -> None:
     workspace = open_vault(VAULT)
     file = engine_of(workspace).file
     assert file is not None
@@ -510,13 +510,13 @@ def test_damage_is_said_once(open_vault: OpenVault) -> None:
     workspace.close()
     file.write_bytes(b"rubbish" * 1_000)
     again = open_vault(workspace.vault.root)
-    assert "built anew" in again.index.notice
+    assert "being rebuilt" in again.index.notice
     again.close()
     assert open_vault(workspace.vault.root).index.notice == ""
 
 
 @posix_only
-def test_one_that_still_holds_a_damaged_index_can_go_on(open_vault: OpenVault) -> None:
+def test_an_engine_that_still_has_a_damaged_index_open_can_continue(open_vault: OpenVault) -> None:
     holder = open_vault("=== a.md\nalpha\n")
     file = engine_of(holder).file
     assert file is not None
@@ -529,7 +529,7 @@ def test_one_that_still_holds_a_damaged_index_can_go_on(open_vault: OpenVault) -
 
 
 @posix_only
-def test_every_file_is_for_its_owner_alone(open_vault: OpenVault) -> None:
+def test_only_the_owner_can_read_the_files(open_vault: OpenVault) -> None:
     before = os.umask(0o022)
     try:
         workspace = open_vault("=== a.md\nalpha\n")
@@ -544,7 +544,7 @@ def test_every_file_is_for_its_owner_alone(open_vault: OpenVault) -> None:
         os.umask(before)
 
 
-def test_where_nothing_can_be_written_a_temporary_index_takes_over(
+def test_an_unwritable_cache_is_replaced_by_a_temporary_index(
     open_vault: OpenVault, tmp_path: Path
 ) -> None:
     (tmp_path / "taken").write_text("a file, no folder", encoding="utf-8")
@@ -558,7 +558,7 @@ def test_where_nothing_can_be_written_a_temporary_index_takes_over(
     assert not file.parent.exists()
 
 
-def test_where_not_even_a_temporary_folder_can_be_made_memory_takes_over(
+def test_without_a_temporary_folder_the_index_is_kept_in_memory(
     open_vault: OpenVault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "taken").write_text("a file, no folder", encoding="utf-8")
@@ -568,7 +568,7 @@ def test_where_not_even_a_temporary_folder_can_be_made_memory_takes_over(
     assert "alpha" in printed(workspace.search("alpha")).partition("\n")[2]
 
 
-def test_an_index_lies_in_the_cache_never_in_the_vault(
+def test_an_index_is_in_the_cache_and_never_in_the_vault(
     make_vault: MakeVault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = make_vault("=== a.md\nalpha\n")
@@ -586,7 +586,7 @@ def test_an_index_lies_in_the_cache_never_in_the_vault(
         workspace.close()
 
 
-def test_each_vault_and_each_shape_has_a_folder_of_its_own(tmp_path: Path) -> None:
+def test_each_vault_and_each_shape_has_its_own_folder(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
     shape, other = Settings().shape_digest(), Settings(carriers=("teams",)).shape_digest()
@@ -638,7 +638,7 @@ def contents_below(base: Path) -> dict[str, bytes]:
 
 
 def made_index(base: Path, name: str) -> Path:
-    """The folder of an index of ours: `name` is the folder of its vault."""
+    """Make a folder with an index of the vault folder `name`."""
     vault = base.parent / name
     vault.mkdir()
     folder = index_folder(vault, Settings().shape_digest(), str(base))
@@ -646,7 +646,7 @@ def made_index(base: Path, name: str) -> Path:
     return folder
 
 
-def test_an_index_that_nobody_opened_for_long_is_removed(tmp_path: Path) -> None:
+def test_an_index_that_was_not_opened_for_long_is_removed(tmp_path: Path) -> None:
     base = tmp_path / "index"
     unused, used = made_index(base, "unused"), made_index(base, "used")
     (unused / "damaged-123-wal").write_bytes(b"x")
@@ -660,7 +660,7 @@ def add(name: str, text: bytes = b"precious") -> Callable[[Path], object]:
 
 
 def replaced_by_link(folder: Path) -> None:
-    """The folder moves out of the base, and a link leads to it."""
+    """Move a folder out of the base and leave a link to it."""
     outside = folder.parent.parent / "outside"
     folder.rename(outside)
     grow_old(outside)
@@ -689,7 +689,7 @@ FOREIGN: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("change", FOREIGN.values(), ids=FOREIGN)
-def test_a_folder_that_is_not_surely_ours_alone_stays_whole(
+def test_a_folder_that_may_not_be_ours_is_left_alone(
     tmp_path: Path, change: Callable[[Path], object]
 ) -> None:
     base = tmp_path / "index"
@@ -704,7 +704,7 @@ def test_a_folder_that_is_not_surely_ours_alone_stays_whole(
     assert {name: raw for name, raw in after.items() if not name.startswith(mine)} == before
 
 
-def test_commands_leave_folders_alone_that_a_person_keeps_where_the_index_is(
+def test_commands_leave_a_persons_folders_beside_the_index_alone(
     make_vault: MakeVault, tmp_path: Path
 ) -> None:
     base = tmp_path / "things"
@@ -722,11 +722,11 @@ def test_commands_leave_folders_alone_that_a_person_keeps_where_the_index_is(
     assert {name: after[name] for name in before} == before
 
 
-# -- a file that goes away, or takes no writes, while it is used -----------------------------------
+# -- a file that is lost, or cannot be written, while it is used -----------------------------------
 
 
 def answer_after_edit(workspace: Workspace, word: str) -> str:
-    """What a search says of a word that was saved a moment ago."""
+    """Save a word, and return what a search for it answers."""
     (workspace.vault.root / "new.md").write_text(f"# New\n\n{word}\n", encoding="utf-8")
     return printed(workspace.search(word)).partition("\n")[2]
 
@@ -748,7 +748,7 @@ LOST: dict[str, Callable[[Path], object]] = {
 
 
 def scribble(file: Path, first: int) -> None:
-    """Write rubbish over a file in its place, from a byte on."""
+    """Overwrite a file in place with garbage, from a byte on."""
     with file.open("r+b") as opened:
         opened.seek(first)
         opened.write(b"rubbish!" * ((file.stat().st_size - first) // 8))
@@ -756,9 +756,7 @@ def scribble(file: Path, first: int) -> None:
 
 @posix_only
 @pytest.mark.parametrize("name", LOST)
-def test_an_index_lost_while_it_is_used_is_built_anew_unasked(
-    open_vault: OpenVault, name: str
-) -> None:
+def test_an_index_lost_in_use_is_rebuilt_automatically(open_vault: OpenVault, name: str) -> None:
     workspace = open_vault(VAULT)
     expected = answers(workspace)
     file = engine_of(workspace).file
@@ -772,7 +770,7 @@ def test_an_index_lost_while_it_is_used_is_built_anew_unasked(
 
 
 @posix_only
-def test_threads_that_find_it_damaged_at_once_replace_it_once(open_vault: OpenVault) -> None:
+def test_threads_that_find_damage_at_once_replace_the_index_once(open_vault: OpenVault) -> None:
     workspace = open_vault(VAULT)
     expected, epoch = answers(workspace), workspace.index.data_version()[0]
     file = engine_of(workspace).file
@@ -801,8 +799,8 @@ def test_threads_that_find_it_damaged_at_once_replace_it_once(open_vault: OpenVa
 def test_a_lost_block_of_the_file_fails_no_call_and_is_found_by_the_next_start(
     open_vault: OpenVault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A disk loses blocks of 4 KB, half a page: SQLite reads rows without values there."""
-    monkeypatch.setattr("workingset_mcp.workspace.opened._LOOK_SECONDS", 0.0)
+    """A disk loses blocks of 4 KB, half a page, and SQLite reads rows without values there."""
+    monkeypatch.setattr("workingset_mcp.workspace.indexed._LOOK_SECONDS", 0.0)
     workspace = open_vault(VAULT)
     expected, file = answers(workspace), engine_of(workspace).file
     assert file is not None
@@ -811,14 +809,14 @@ def test_a_lost_block_of_the_file_fails_no_call_and_is_found_by_the_next_start(
     for lost in range(4096, len(whole), 4096 * 5):
         file.write_bytes(whole[:lost] + bytes(4096) + whole[lost + 4096 :])
         with closing(Workspace(workspace.vault.root, workspace.settings)) as again:
-            if again.freshness.built.is_set():  # not seen when it was opened
+            if again.freshness.built.is_set():  # opening did not notice it
                 answers(again)
             again.start_building().join(20)
             assert answers(again) == expected
 
 
 @posix_only
-def test_who_looks_while_a_damaged_file_is_replaced_is_not_told_that_the_new_one_is_damaged(
+def test_a_reader_during_a_replacement_does_not_report_the_new_file_as_damaged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with closing(SqliteEngine(tmp_path / "index")) as index:
@@ -836,7 +834,7 @@ def test_who_looks_while_a_damaged_file_is_replaced_is_not_told_that_the_new_one
 
         def open_while_another_looks() -> sqlite3.Connection:
             looking.start()
-            looking.join(0.2)  # it waits until the new file is there
+            looking.join(0.2)  # waits until the new file exists
             return open_file()
 
         monkeypatch.setattr(index, "_open_or_rebuild", open_while_another_looks)
@@ -847,7 +845,7 @@ def test_who_looks_while_a_damaged_file_is_replaced_is_not_told_that_the_new_one
         assert found == [(epoch + 1, 0)]
 
 
-def test_a_damaged_file_is_replaced_once_however_many_ask_for_it(tmp_path: Path) -> None:
+def test_a_damaged_file_is_replaced_once_for_many_requests(tmp_path: Path) -> None:
     with closing(SqliteEngine(tmp_path / "index")) as index:
         epoch = index.data_version()[0]
         assert index.replace_damaged(epoch)
@@ -857,13 +855,13 @@ def test_a_damaged_file_is_replaced_once_however_many_ask_for_it(tmp_path: Path)
 
 
 def full_disk(index: SqliteEngine) -> None:
-    """Let the file take not one page more: to SQLite the disk is full."""
+    """Limit the file to its current pages, so that the disk is full for SQLite."""
     pages = index._writer.execute("PRAGMA page_count").fetchone()[0]
     index._writer.execute(f"PRAGMA max_page_count = {pages}")
 
 
 def read_only(index: SqliteEngine) -> None:
-    """Let every write be refused, as in a file that may only be read."""
+    """Make every write fail, as in a read-only file."""
     index._writer.execute("PRAGMA query_only = ON")
 
 
@@ -871,7 +869,7 @@ NO_WRITES = {"full": full_disk, "read-only": read_only}
 
 
 @pytest.mark.parametrize("name", NO_WRITES)
-def test_an_index_that_takes_no_more_writes_goes_on_in_memory(
+def test_an_index_that_cannot_be_written_continues_in_memory(
     open_vault: OpenVault, name: str
 ) -> None:
     workspace = open_vault(VAULT)
@@ -889,7 +887,7 @@ def test_an_index_that_takes_no_more_writes_goes_on_in_memory(
 
 
 @pytest.mark.parametrize("followed", [True, False], ids=["a server", "a command"])
-def test_one_too_large_for_memory_is_said_to_fail(
+def test_an_unwritable_index_too_large_for_memory_is_reported_as_failing(
     open_vault: OpenVault, monkeypatch: pytest.MonkeyPatch, *, followed: bool
 ) -> None:
     monkeypatch.setattr("workingset_mcp.index.sqlite.engine.MOST_MEMORY_BYTES", 0)
@@ -899,9 +897,9 @@ def test_one_too_large_for_memory_is_said_to_fail(
     (workspace.vault.root / "new.md").write_text("walrus\n", encoding="utf-8")
     if followed:
         assert not workspace.freshness.refresh()
-        assert "index failing: The index cannot be kept" in str(workspace.freshness.state)
+        assert "index failing: The index cannot be written" in str(workspace.freshness.state)
     else:
-        with pytest.raises(IndexUnavailable, match=r"^The index cannot be kept: .+\. Free some"):
+        with pytest.raises(IndexUnavailable, match=r"^The index cannot be written: .+\. Free some"):
             workspace.freshness.refresh()
     assert "word3x7" in printed(workspace.search("word3x7", branch="cust/acme")).partition("\n")[2]
     engine_of(workspace)._writer.execute("PRAGMA query_only = OFF")
@@ -909,7 +907,7 @@ def test_one_too_large_for_memory_is_said_to_fail(
     assert str(workspace.freshness.state) == "index current"
 
 
-def test_counts_that_cannot_be_kept_leave_no_transaction_open(index: SqliteEngine) -> None:
+def test_counts_that_cannot_be_stored_leave_no_transaction_open(index: SqliteEngine) -> None:
     index.apply([parsed("a.md", "alpha\n")])
     with index.snapshot() as snapshot:
         ((note_id, digest),) = snapshot.uncounted(10)
@@ -921,7 +919,7 @@ def test_counts_that_cannot_be_kept_leave_no_transaction_open(index: SqliteEngin
     assert texts_of(index) == {"a.md": "alpha\n", "b.md": "beta\n"}
 
 
-def test_counting_ends_where_no_count_can_be_kept(
+def test_counting_stops_if_no_count_can_be_stored(
     open_vault: OpenVault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace = open_vault(VAULT)
@@ -932,7 +930,7 @@ def test_counting_ends_where_no_count_can_be_kept(
 
 
 @posix_only
-def test_files_that_may_only_be_read_are_made_writable_again(open_vault: OpenVault) -> None:
+def test_read_only_files_are_made_writable_again(open_vault: OpenVault) -> None:
     workspace = open_vault(VAULT)
     file = engine_of(workspace).file
     assert file is not None
@@ -944,7 +942,7 @@ def test_files_that_may_only_be_read_are_made_writable_again(open_vault: OpenVau
     assert again.index.place == "cache"
 
 
-def test_where_no_turn_can_be_kept_everyone_has_one(tmp_path: Path) -> None:
+def test_without_a_lock_file_everyone_has_the_build_turn(tmp_path: Path) -> None:
     with closing(SqliteEngine(tmp_path / "index")) as index:
         (tmp_path / "index" / "build-turn.sqlite3").mkdir()
         with index.build_turn() as mine:
@@ -983,7 +981,7 @@ STEMMER = SqliteStemmer()
 
 
 @given(st.lists(WORDS, min_size=1, max_size=5))
-def test_the_stem_of_a_word_is_found_where_the_word_stands(words: list[str]) -> None:
+def test_the_stem_of_a_word_finds_the_word(words: list[str]) -> None:
     with closing(SqliteEngine(None)) as index:
         index.apply([parsed("n.md", "x\n" + "\n".join(words))])
         with index.snapshot() as snapshot:
@@ -991,10 +989,10 @@ def test_the_stem_of_a_word_is_found_where_the_word_stands(words: list[str]) -> 
                 stem = STEMMER.stem(searchable(word))
                 assert (
                     not stem or snapshot.document_frequency(stem) >= 1
-                )  # `0` above `-` is a heading
+                )  # `0` above `-` would be a heading
 
 
-def test_a_stemmer_may_be_asked_from_many_threads() -> None:
+def test_a_stemmer_can_be_used_from_many_threads() -> None:
     stemmer, found = SqliteStemmer(), set()
 
     def ask(number: int) -> None:
@@ -1022,7 +1020,7 @@ def test_a_stemmer_may_be_asked_from_many_threads() -> None:
         ("한국어 회의", "한국 국어 어 회의 의"),
     ],
 )
-def test_han_kana_and_hangul_are_kept_as_pairs(text: str, pairs: str) -> None:
+def test_han_kana_and_hangul_are_indexed_as_pairs(text: str, pairs: str) -> None:
     assert bigrams(text) == pairs
 
 
@@ -1053,7 +1051,7 @@ ROW_SOURCES = [
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A copy of all sources that decide what an index holds."""
+    """Copy all sources that decide what an index contains."""
     for name in ROW_SOURCES:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(PACKAGE / name, tmp_path / name)
@@ -1068,7 +1066,7 @@ def test_a_change_of_any_source_of_the_rows_changes_the_stamp(checkout: Path, na
     assert stamp_of(checkout) != content_stamp()
 
 
-def test_a_source_that_is_new_renamed_or_gone_changes_the_stamp(checkout: Path) -> None:
+def test_a_new_renamed_or_removed_source_changes_the_stamp(checkout: Path) -> None:
     stamps = [stamp_of(checkout)]
     (checkout / "notes" / "new.py").write_bytes(b"")
     stamps.append(stamp_of(checkout))
@@ -1091,7 +1089,7 @@ def test_neither_line_ends_times_nor_the_order_of_files_on_the_disk_change_the_s
     assert stamp_of(other) == stamp_of(checkout)
 
 
-def test_an_index_of_other_sources_is_built_anew(
+def test_an_index_of_other_sources_is_rebuilt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = index_folder(tmp_path, "shape")
@@ -1105,16 +1103,16 @@ def test_an_index_of_other_sources_is_built_anew(
         assert "another version" in index.notice
 
 
-def test_one_that_is_closed_leaves_no_log_behind(tmp_path: Path) -> None:
+def test_a_closed_index_leaves_no_log_file(tmp_path: Path) -> None:
     with closing(SqliteEngine(tmp_path)) as index:
         index.apply([parsed("a.md", "# A\n\nword\n")])
     assert [path.name for path in parts_of(tmp_path / "index.sqlite3")] == ["index.sqlite3"]
 
 
-def test_more_notes_are_looked_up_than_a_statement_takes_values(index: SqliteEngine) -> None:
+def test_more_notes_can_be_looked_up_than_a_statement_has_parameters(index: SqliteEngine) -> None:
     index.apply([parsed("a.md", "# A\n")])
     with index.snapshot() as snapshot:
         connection = snapshot._connection
         assert isinstance(connection, sqlite3.Connection)
-        connection.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 32_766)  # as usual
+        connection.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 32_766)  # the usual limit
         assert [note.path for note in snapshot.notes_by_id(range(40_000)).values()] == ["a.md"]

@@ -1,4 +1,4 @@
-"""The word index of a first build: written in parts, merged once, whoever is ended meanwhile."""
+"""The word index of a first build: written in segments and merged once, even if processes are killed."""
 
 import os
 import signal
@@ -31,7 +31,7 @@ VAULT = "".join(
 
 
 def in_parts(folder: Path, count: int) -> SqliteEngine:
-    """An index as a first build leaves it: complete, its words in parts."""
+    """Make an index as a first build leaves it: complete, its words in segments."""
     index = SqliteEngine(folder)
     for number in range(count):
         write_part(index, number)
@@ -65,7 +65,7 @@ SmallSteps = Callable[[Callable[[], object]], None]
 
 @pytest.fixture
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> SmallSteps:
-    """Merge a page at a time, and do something between two steps."""
+    """Merge one page at a time, and call something between two steps."""
 
     def between(do: Callable[[], object]) -> None:
         merge_step = SqliteEngine._merge_step
@@ -82,10 +82,10 @@ def small_steps(monkeypatch: pytest.MonkeyPatch) -> SmallSteps:
     return between
 
 
-def test_words_are_merged_bit_by_bit_only_once_those_of_the_first_build_are(tmp_path: Path) -> None:
+def test_words_are_merged_incrementally_only_after_the_first_merge(tmp_path: Path) -> None:
     with closing(in_parts(tmp_path, 24)) as index:
         assert parts_in(index) == 24
-        write_part(index, 99)  # a save before that merges nothing: it would take as long as all
+        write_part(index, 99)  # a save before that merges nothing
         assert parts_in(index) == 25
         assert unmerged(index)
         index.settle()
@@ -96,7 +96,7 @@ def test_words_are_merged_bit_by_bit_only_once_those_of_the_first_build_are(tmp_
         assert parts_in(index) < 12
 
 
-def test_others_write_while_words_are_merged(tmp_path: Path, small_steps: SmallSteps) -> None:
+def test_others_can_write_during_a_merge(tmp_path: Path, small_steps: SmallSteps) -> None:
     with closing(in_parts(tmp_path, 6)) as index, closing(SqliteEngine(tmp_path)) as other:
         to_write, left = [100, 101, 102], list[int]()
 
@@ -110,16 +110,14 @@ def test_others_write_while_words_are_merged(tmp_path: Path, small_steps: SmallS
         small_steps(save_beside)
         index.settle()
         assert len(left) == 3
-        assert min(left) > 6  # it was not done yet
+        assert min(left) > 6  # the merge was not finished
         assert not unmerged(index)
         with index.snapshot() as snapshot:
             for number in (*range(6), 100, 101, 102):
                 assert snapshot.count(Term(f"w{number}x1999")) == 1
 
 
-def test_an_index_that_is_closed_is_merged_no_further(
-    tmp_path: Path, small_steps: SmallSteps
-) -> None:
+def test_a_closed_index_is_not_merged_further(tmp_path: Path, small_steps: SmallSteps) -> None:
     index = in_parts(tmp_path, 6)
     small_steps(index.close)
     index.settle()
@@ -129,7 +127,7 @@ def test_an_index_that_is_closed_is_merged_no_further(
         assert (parts_in(again), unmerged(again)) == (1, False)
 
 
-def test_a_build_that_begins_anew_meanwhile_is_not_taken_for_merged(
+def test_a_build_that_restarts_during_a_merge_is_not_marked_as_merged(
     tmp_path: Path, small_steps: SmallSteps
 ) -> None:
     with closing(in_parts(tmp_path, 6)) as index, closing(SqliteEngine(tmp_path)) as other:
@@ -146,7 +144,7 @@ def test_merging_never_waits_for_a_reader(tmp_path: Path) -> None:
         assert snapshot.note_count() == 2
         write_part(index, 2)
         started = time.monotonic()
-        index.settle()  # a reader that then saves counts would wait for it in turn
+        index.settle()  # a reader that then stores counts would wait for the merge
         assert time.monotonic() - started < 2
 
 
@@ -168,7 +166,7 @@ def test_closing_does_not_wait_for_a_long_statement(tmp_path: Path) -> None:
     assert ended.wait(20)
 
 
-# -- whoever builds may be ended before the words are merged -----------------------------------------
+# -- a build that is killed before the words are merged ----------------------------------------------
 
 BUILD_UNTIL_KILLED = """
 import os, signal, sys
@@ -193,7 +191,7 @@ Workspace(Path(root), Settings(index_dir=folder)).build()
 
 
 def build_until_killed(root: Path, folder: Path, steps: int) -> None:
-    """Build in a process that is killed after so many steps of the merge."""
+    """Build in a process that is killed after some steps of the merge."""
     command = [sys.executable, "-c", BUILD_UNTIL_KILLED, str(root), str(folder), str(steps)]
     assert subprocess.run(command, timeout=60, check=False).returncode == -signal.SIGKILL
 
@@ -201,10 +199,10 @@ def build_until_killed(root: Path, folder: Path, steps: int) -> None:
 @pytest.mark.process
 @pytest.mark.skipif(os.name != "posix", reason="POSIX signals")
 @pytest.mark.parametrize("steps", [0, 1, 3])
-def test_what_a_killed_build_left_unmerged_is_right_at_once_and_merged_by_the_next_start(
+def test_an_unmerged_index_of_a_killed_build_is_correct_and_merged_by_the_next_start(
     make_vault: MakeVault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steps: int
 ) -> None:
-    monkeypatch.setattr("workingset_mcp.workspace.opened._LOOK_SECONDS", 0.0)
+    monkeypatch.setattr("workingset_mcp.workspace.indexed._LOOK_SECONDS", 0.0)
     root, folder = make_vault(VAULT), tmp_path / "index"
     build_until_killed(root, folder, steps)
     with closing(Workspace(root, Settings(index_dir=str(folder)))) as workspace:
@@ -223,7 +221,7 @@ def test_what_a_killed_build_left_unmerged_is_right_at_once_and_merged_by_the_ne
         assert "n7.md" in printed(workspace.search("word7x150")).partition("\n")[2]
 
 
-def test_an_answer_does_not_wait_for_words_to_be_merged(
+def test_an_answer_does_not_wait_for_a_merge(
     make_vault: MakeVault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_steps: SmallSteps
 ) -> None:
     monkeypatch.setattr("workingset_mcp.sync.applying.BATCH_NOTES", 1)
@@ -245,11 +243,11 @@ def test_an_answer_does_not_wait_for_words_to_be_merged(
             assert answer == answers[0]
 
 
-def test_when_another_was_ended_before_its_words_were_merged_they_are_merged_here(
+def test_a_merge_that_another_process_did_not_finish_is_finished_here(
     make_vault: MakeVault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("workingset_mcp.sync.applying.BATCH_NOTES", 1)
-    monkeypatch.setattr("workingset_mcp.workspace.opened._LOOK_SECONDS", 0.01)
+    monkeypatch.setattr("workingset_mcp.workspace.indexed._LOOK_SECONDS", 0.01)
     settings = Settings(index_dir=str(tmp_path))
     with (
         closing(Workspace(make_vault(VAULT), settings)) as workspace,
@@ -266,7 +264,7 @@ def test_when_another_was_ended_before_its_words_were_merged_they_are_merged_her
         assert (parts_in(other), unmerged(other)) == (1, False)
 
 
-def test_a_server_that_ends_stops_between_two_steps(
+def test_a_stopping_server_stops_merging_between_two_steps(
     tmp_path: Path, small_steps: SmallSteps
 ) -> None:
     stopping = threading.Event()
@@ -276,12 +274,12 @@ def test_a_server_that_ends_stops_between_two_steps(
         assert unmerged(index)
 
 
-def test_an_index_that_cannot_be_merged_is_built_anew(
+def test_an_index_that_cannot_be_merged_is_rebuilt(
     make_vault: MakeVault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings, vault = Settings(index_dir=str(tmp_path)), make_vault(VAULT)
     monkeypatch.setattr("workingset_mcp.sync.applying.BATCH_NOTES", 4)
-    monkeypatch.setattr("workingset_mcp.workspace.opened._LOOK_SECONDS", 0.01)
+    monkeypatch.setattr("workingset_mcp.workspace.indexed._LOOK_SECONDS", 0.01)
     with closing(Workspace(vault, settings)) as workspace:
         workspace.freshness.refresh()
         file = engine_of(workspace).file
@@ -292,6 +290,6 @@ def test_an_index_that_cannot_be_merged_is_built_anew(
     with closing(Workspace(vault, settings)) as workspace:
         assert unmerged(workspace.index)
         workspace.settle()
-        workspace.start_building().join(20)  # it merges what the one that has begun does not
+        workspace.start_building().join(20)  # merges what the running one does not
         assert not unmerged(workspace.index)
         assert contents_of(workspace) == contents_of_fresh(vault)

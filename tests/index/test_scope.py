@@ -1,4 +1,4 @@
-"""The meaning of a window of dates: the three questions of `Scope`, against days one by one."""
+"""The meaning of a date window: the three tests of `Scope`, compared with single days."""
 
 from datetime import date, timedelta
 
@@ -14,21 +14,21 @@ VALUES = st.sampled_from([*DAYS, *{day[:7] for day in DAYS}, "2024", "2025", "20
 
 
 def days_of(value: str) -> set[str]:
-    """The days that a date of any precision names."""
+    """Return the days that a date of any precision names."""
     first = date.fromisoformat(f"{value}-01-01"[:10])
     every = ((first + timedelta(days=number)).isoformat() for number in range(366))
     return {day for day in every if day.startswith(value)}
 
 
 def window_of(since: str, until: str) -> set[str]:
-    """The days from the first of `since` to the last of `until`."""
+    """Return the days from the first of `since` to the last of `until`."""
     every = {day for year in ("2024", "2025", "2026") for day in days_of(year)}
     first, last = min(days_of(since), default=""), max(days_of(until), default="")
     return {day for day in every if first <= day <= last}
 
 
 @given(VALUES, VALUES, VALUES)
-def test_each_question_is_one_about_the_days_of_a_date(since: str, until: str, value: str) -> None:
+def test_each_test_of_a_scope_is_a_statement_about_days(since: str, until: str, value: str) -> None:
     scope, window, days = Scope(since=since, until=until), window_of(since, until), days_of(value)
     assert scope.may_hold(value) == (
         bool(days & window) or (bool(window) is False and _between(since, until, value))
@@ -40,13 +40,13 @@ def test_each_question_is_one_about_the_days_of_a_date(since: str, until: str, v
 
 
 def _between(since: str, until: str, value: str) -> bool:
-    """Of an empty window: whether a date reaches from its end to its beginning."""
+    """Return whether a date covers an empty window from its end to its beginning."""
     days = days_of(value)
     return min(days_of(since)) <= max(days) and min(days) <= max(days_of(until))
 
 
 @given(VALUES, VALUES)
-def test_an_open_end_holds_everything_on_its_side(limit: str, value: str) -> None:
+def test_an_open_end_includes_everything_on_its_side(limit: str, value: str) -> None:
     later, earlier = Scope(since=limit), Scope(until=limit)
     assert later.may_hold(value) == (max(days_of(value)) >= min(days_of(limit)))
     assert earlier.may_hold(value) == (min(days_of(value)) <= max(days_of(limit)))
@@ -55,7 +55,7 @@ def test_an_open_end_holds_everything_on_its_side(limit: str, value: str) -> Non
 
 
 @given(VALUES)
-def test_windows_side_by_side_hold_the_first_day_of_a_date_exactly_once(value: str) -> None:
+def test_adjacent_windows_contain_the_first_day_of_a_date_exactly_once(value: str) -> None:
     months = sorted({day[:7] for year in ("2024", "2025", "2026") for day in days_of(year)})
     scopes = [Scope(since=month, until=month) for month in months]
     assert [scope.holds_first_day(value) for scope in scopes].count(True) == 1
@@ -72,7 +72,7 @@ def test_windows_side_by_side_hold_the_first_day_of_a_date_exactly_once(value: s
     ],
     ids=str,
 )
-def test_what_carries_no_date_is_in_no_window(scope: Scope, *, undated: bool, dated: bool) -> None:
+def test_a_missing_date_is_in_no_window(scope: Scope, *, undated: bool, dated: bool) -> None:
     for holds in (scope.may_hold, scope.holds_first_day, scope.holds_every_day):
         assert (holds(""), holds("2026-06-16")) == (undated, dated)
     assert scope.has_window == (not (undated and dated))
@@ -80,7 +80,7 @@ def test_what_carries_no_date_is_in_no_window(scope: Scope, *, undated: bool, da
     assert not scope.anytime().has_window
 
 
-def test_a_scope_names_its_branch_only_where_it_is_the_only_one() -> None:
+def test_a_scope_names_its_branch_only_if_it_has_exactly_one() -> None:
     assert Scope.of(None, "2026") == Scope(None, "2026")
     assert (Scope.of(None).branch, Scope.of("cust/acme").branch) == (None, "cust/acme")
     for branches in (frozenset[str](), frozenset({"a", "b"})):

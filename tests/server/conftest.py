@@ -1,4 +1,4 @@
-"""One real server process for each protocol era, over real pipes, for all tests in this folder."""
+"""One real server process per protocol era, over real pipes, for all tests in this folder."""
 
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -36,49 +36,49 @@ Decision: the Quillfish tank moves in July.
 
 Monday to Sunday, hand-over at ten. Størmer keeps the list.
 """
-MANY = [f"day-{number:03}" for number in range(110)]  # more than two pages, more than is completed
+MANY = [f"day-{number:03}" for number in range(110)]  # over two pages, over one completion
 
 
-class Told:
-    """What a client of either era was told since it connected, in order."""
+class Notifications:
+    """The notifications that a client of either era received, in order."""
 
     def __init__(self) -> None:
         self.messages: list[IncomingMessage] = []
         self._more = anyio.Event()
 
     def updated(self) -> list[str]:
-        """The URIs that were said to have changed."""
+        """Return the URIs that were announced as changed."""
         return [m.params.uri for m in self.messages if isinstance(m, ResourceUpdatedNotification)]
 
     def lists_changed(self) -> int:
-        """How often the list of resources was said to have changed."""
+        """Return how often the list of resources was announced as changed."""
         return sum(isinstance(m, ResourceListChangedNotification) for m in self.messages)
 
-    async def hear(self, message: IncomingMessage) -> None:
-        """Keep a message: the handler of a client."""
+    async def receive(self, message: IncomingMessage) -> None:
+        """Store a message; the handler of a client."""
         self.messages.append(message)
         self._more.set()
 
     async def until(self, enough: Callable[[], object]) -> None:
-        """Wait until what was told is enough."""
+        """Wait until the notifications satisfy a condition."""
         while not enough():
             self._more = anyio.Event()
             await self._more.wait()
 
 
 class Served(NamedTuple):
-    """A vault, a client connected to its server, and what the client was told."""
+    """A vault, a client connected to its server, and the client's notifications."""
 
     vault: Path
     client: Client
-    told: Told
+    notifications: Notifications
 
 
-def over_stdio(vault: Path, folder: Path, era: str, told: Told) -> Client:
-    """A client that starts its own server process."""
+def over_stdio(vault: Path, folder: Path, era: str, notifications: Notifications) -> Client:
+    """Make a client that starts its own server process."""
     command, *arguments = program(vault, folder)
     server = StdioServerParameters(command=command, args=arguments)
-    return Client(server, mode=era, message_handler=told.hear)
+    return Client(server, mode=era, message_handler=notifications.receive)
 
 
 @pytest.fixture(scope="session")
@@ -96,7 +96,7 @@ async def served(
     (folder / "vault").mkdir()
     days = "".join(f"=== {name}/index.md\n# {name}\n" for name in MANY)
     vault = write_vault(folder / "vault", NOTES + days)
-    told = Told()
-    async with over_stdio(vault, folder, request.param, told) as client:
+    notifications = Notifications()
+    async with over_stdio(vault, folder, request.param, notifications) as client:
         assert client.protocol_version == ERAS[request.param]
-        yield Served(vault, client, told)
+        yield Served(vault, client, notifications)

@@ -41,7 +41,7 @@ class Quick(LimitedConnection):
 
 @contextmanager
 def served(app: Any) -> Iterator[int]:
-    """uvicorn with our connections in a thread, on a free port of loopback."""
+    """Run uvicorn with our connections in a thread, on a free loopback port."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         config = uvicorn.Config(app, http=Quick, log_level="error", timeout_graceful_shutdown=1)
@@ -59,7 +59,7 @@ def served(app: Any) -> Iterator[int]:
 
 
 async def slow(scope: dict[str, Any], receive: Any, send: Any) -> None:
-    """Reads the request whole, answers after twice the time that a request may take."""
+    """Read the whole request, and answer after twice the time that a request may take."""
     if scope["type"] != "http":
         return
     while (await receive()).get("more_body"):
@@ -79,7 +79,7 @@ def port() -> Iterator[int]:
 
 
 def heard(port: int, *pieces: bytes) -> bytes:
-    """What the server says, until it hangs up, to a client that sends a piece after each answer."""
+    """Send a piece after each answer, and return what the server sends until it hangs up."""
     with socket.create_connection(("127.0.0.1", port), 5) as client:
         said = b""
         for number, piece in enumerate(pieces):
@@ -160,7 +160,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 @pytest.mark.process
 @pytest.mark.parametrize("last", [{}, {"Last-Event-ID": "1"}, {"Last-Event-ID": "x" * 900}])
-def test_a_stream_that_is_to_be_resumed_is_a_new_stream(
+def test_a_client_that_resumes_a_stream_gets_a_new_one(
     running: Running, last: dict[str, str]
 ) -> None:
     with httpx2.Client(headers={**BEARER, **SHAPED}) as client:
@@ -174,7 +174,7 @@ def test_a_stream_that_is_to_be_resumed_is_a_new_stream(
 @pytest.mark.process
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="Linux alone limits another process")
 def test_without_descriptors_the_server_does_not_spin_and_recovers(tmp_path: Path) -> None:
-    """Takes 2 s: what a waiting server costs is measured over one of them."""
+    """Takes 2 s: the CPU time of a waiting server is measured over one of them."""
     running = started(tmp_path)
     pid = running.process.pid
     address = ("127.0.0.1", int(running.url.rpartition(":")[2]))
@@ -195,7 +195,7 @@ def test_without_descriptors_the_server_does_not_spin_and_recovers(tmp_path: Pat
 
 
 def cpu_seconds_of_a_second(pid: int) -> float:
-    """Processor seconds that a process takes within one second."""
+    """Return the CPU seconds that a process uses within one second."""
 
     def taken() -> float:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()

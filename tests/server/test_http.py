@@ -1,4 +1,4 @@
-"""A real server on loopback: its token, its checks of Host and Origin, both eras, and its end."""
+"""A real server on loopback: token, Host and Origin checks, both eras, and shutdown."""
 
 import os
 import signal
@@ -19,7 +19,7 @@ from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import TextContent
 
-from server.conftest import ERAS, NOTES, Told
+from server.conftest import ERAS, NOTES, Notifications
 
 pytestmark = [
     pytest.mark.anyio,
@@ -28,7 +28,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning"),
 ]
 
-SHARED = "a long random text"  # between the server and its client
+SHARED = "a long random text"  # shared by the server and its client
 BEARER = {"Authorization": f"Bearer {SHARED}"}
 SECONDS_TO_START = 20.0
 SECONDS_TO_END = 20.0
@@ -45,14 +45,14 @@ class Running(NamedTuple):
 
 
 def free_port() -> int:
-    """A port nobody listens on at the moment."""
+    """Return a port that nobody listens on now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 def started(folder: Path) -> Running:
-    """A server over its own vault that has said it is healthy."""
+    """Start a server over its own vault, and wait until it is healthy."""
     (folder / "vault").mkdir()
     vault = write_vault(folder / "vault", NOTES)
     (folder / "token").write_text(f"{SHARED}\n", encoding="utf-8")
@@ -66,7 +66,7 @@ def started(folder: Path) -> Running:
 
 
 def is_healthy(process: subprocess.Popen[bytes], address: str, log: Path) -> bool:
-    """Wait until the server says so. False when another process took its port in between."""
+    """Wait until the server is healthy; return False if another process took its port first."""
     with httpx2.Client(transport=httpx2.HTTPTransport(retries=0)) as client:
         remaining = int(SECONDS_TO_START / 0.05)
         while True:
@@ -86,7 +86,7 @@ def is_healthy(process: subprocess.Popen[bytes], address: str, log: Path) -> boo
 
 
 def ended(process: subprocess.Popen[bytes], sign: int) -> int:
-    """Ask the process to end, and see that it does."""
+    """Ask the process to end, and check that it does."""
     process.send_signal(sign)
     return process.wait(SECONDS_TO_END)
 
@@ -103,8 +103,10 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 
 @asynccontextmanager
-async def connected(running: Running, era: str, told: Told | None = None) -> AsyncIterator[Client]:
-    handler = (told or Told()).hear
+async def connected(
+    running: Running, era: str, notifications: Notifications | None = None
+) -> AsyncIterator[Client]:
+    handler = (notifications or Notifications()).receive
     async with httpx2.AsyncClient(headers=BEARER, timeout=httpx2.Timeout(20)) as http:
         transport = streamable_http_client(f"{running.url}/mcp", http_client=http)
         async with Client(transport, mode=era, message_handler=handler) as client:
@@ -144,7 +146,7 @@ def test_another_host_name_is_refused(running: Running, host: str) -> None:
 
 
 @pytest.mark.parametrize("origin", ["https://evil.example", "null"])
-def test_a_page_from_elsewhere_is_refused(running: Running, origin: str) -> None:
+def test_a_web_page_of_another_origin_is_refused(running: Running, origin: str) -> None:
     assert posted(running, **BEARER, Origin=origin).status_code == 403
 
 
@@ -179,48 +181,50 @@ async def test_many_agents_are_served_at_once(running: Running) -> None:
     assert [bool(answer) for answer in answers] == [False] * 6
 
 
-async def told_of_a_save(running: Running, client: Client, told: Told, name: str) -> None:
+async def wait_for_a_save(
+    running: Running, client: Client, notifications: Notifications, name: str
+) -> None:
     note = running.vault / "wiki" / name
     note.write_text("# Saved\n\nA new line.\n", encoding="utf-8")
     with anyio.fail_after(SECONDS_TO_TELL):
-        await told.until(lambda: WIKI in told.updated())
+        await notifications.until(lambda: WIKI in notifications.updated())
     assert client.protocol_version in ERAS.values()
 
 
-async def test_a_listener_is_told_of_a_save(running: Running) -> None:
-    told = Told()
-    async with connected(running, "auto", told) as client:
+async def test_a_listener_is_notified_of_a_save(running: Running) -> None:
+    notifications = Notifications()
+    async with connected(running, "auto", notifications) as client:
         await client.read_resource(WIKI)
         async with client.listen(resource_subscriptions=[WIKI]):
-            await told_of_a_save(running, client, told, "for-listeners.md")
+            await wait_for_a_save(running, client, notifications, "for-listeners.md")
 
 
-async def test_a_subscriber_of_the_older_era_is_told_of_a_save(running: Running) -> None:
-    told = Told()
-    async with connected(running, "legacy", told) as client:
+async def test_a_subscriber_of_the_older_era_is_notified_of_a_save(running: Running) -> None:
+    notifications = Notifications()
+    async with connected(running, "legacy", notifications) as client:
         await client.read_resource(WIKI)
         await client.subscribe_resource(WIKI)
-        await told_of_a_save(running, client, told, "for-subscribers.md")
+        await wait_for_a_save(running, client, notifications, "for-subscribers.md")
 
 
-async def test_an_older_client_hears_of_a_new_branch_without_any_subscription(
+async def test_an_older_client_is_notified_of_a_new_branch_without_a_subscription(
     running: Running,
 ) -> None:
-    told = Told()
-    async with connected(running, "legacy", told) as client:
+    notifications = Notifications()
+    async with connected(running, "legacy", notifications) as client:
         await client.read_resource(WIKI)
         resources = client.server_capabilities.resources
         assert resources
         assert resources.list_changed
         with anyio.fail_after(SECONDS_TO_TELL):
-            for number in count():  # word that comes before the stream stands is lost
+            for number in count():  # a notification before the stream is open is lost
                 (running.vault / f"brook-{number}").mkdir()
                 note = running.vault / f"brook-{number}/index.md"
                 note.write_text("# Brook\n", encoding="utf-8")
                 with anyio.move_on_after(1):
-                    await told.until(told.lists_changed)
+                    await notifications.until(notifications.lists_changed)
                     break
-    assert told.updated() == []
+    assert notifications.updated() == []
 
 
 async def test_two_vaults_on_two_ports_are_two_servers(running: Running, tmp_path: Path) -> None:
@@ -248,8 +252,8 @@ def test_an_open_address_without_a_token_is_not_served(
     assert "Traceback" not in done.stderr
 
 
-async def test_the_server_ends_though_a_client_listens(tmp_path: Path) -> None:
-    """Takes 3 s: a client that listens has two of them to go by itself (`GRACE_SECONDS`)."""
+async def test_the_server_stops_while_a_client_listens(tmp_path: Path) -> None:
+    """Takes 3 s: a listening client gets two of them to leave by itself (`GRACE_SECONDS`)."""
     running = started(tmp_path)
     try:
         async with connected(running, "auto") as client:

@@ -1,4 +1,4 @@
-"""The prompts a person picks in a client, over stdio in both eras."""
+"""The prompts that a person picks in a client, over stdio in both eras."""
 
 import pytest
 from mcp import MCPError
@@ -24,7 +24,7 @@ async def refused(served: Served, name: str, arguments: dict[str, str]) -> MCPEr
     return caught.value
 
 
-async def test_three_prompts_with_what_they_need(served: Served) -> None:
+async def test_there_are_three_prompts_with_their_arguments(served: Served) -> None:
     prompts = (await served.client.list_prompts()).prompts
     asked = {p.name: [(a.name, a.required) for a in p.arguments or ()] for p in prompts}
     assert asked == {
@@ -35,7 +35,7 @@ async def test_three_prompts_with_what_they_need(served: Served) -> None:
     assert all(prompt.title and prompt.description for prompt in prompts)
 
 
-async def test_load_branch_is_the_brief_and_the_rule(served: Served) -> None:
+async def test_load_branch_returns_the_brief_and_the_rule(served: Served) -> None:
     text = await text_of(served, "load_branch", branch="acme")
     [brief] = (await served.client.read_resource("workingset://brief/cust/acme")).contents
     assert isinstance(brief, TextResourceContents)
@@ -53,14 +53,12 @@ async def test_ask_adds_what_a_search_finds_and_ends_with_the_question(served: S
     assert without == await text_of(served, "load_branch", branch="cust/acme")
 
 
-async def test_hand_over_names_the_branch_and_the_call_that_brings_it_back(served: Served) -> None:
+async def test_hand_over_names_the_branch_and_the_call_that_reloads_it(served: Served) -> None:
     assert 'get_brief(branch="cust/acme")' in await text_of(served, "hand_over", branch="acme")
 
 
 @pytest.mark.parametrize("name", ["load_branch", "ask", "hand_over"])
-async def test_a_branch_that_is_not_there_is_refused_with_those_near(
-    served: Served, name: str
-) -> None:
+async def test_an_unknown_branch_is_refused_with_near_matches(served: Served, name: str) -> None:
     error = await refused(served, name, {"branch": "cust/acmee"})
     assert error.code == INVALID_PARAMS
     assert "'cust/acmee' is no branch" in error.message
@@ -68,12 +66,12 @@ async def test_a_branch_that_is_not_there_is_refused_with_those_near(
 
 
 @pytest.mark.parametrize("name", ["load_branch", "ask", "hand_over"])
-async def test_an_empty_branch_is_no_branch(served: Served, name: str) -> None:
+async def test_an_empty_branch_is_refused(served: Served, name: str) -> None:
     error = await refused(served, name, {"branch": " "})
     assert error.message == 'No branch is named. Name one, e.g. "cust/acme".'
 
 
-async def test_what_is_no_prompt_is_refused_and_the_next_one_is_answered(served: Served) -> None:
+async def test_an_unknown_prompt_is_refused_and_the_next_one_is_answered(served: Served) -> None:
     await refused(served, "no_such_prompt", {})
     await refused(served, "load_branch", {})
     await refused(served, "load_branch", {"branch": "wiki", "colour": "blue"})

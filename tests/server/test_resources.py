@@ -31,7 +31,7 @@ async def refused(served: Served, uri: str) -> MCPError:
     return caught.value
 
 
-async def test_pages_of_the_list_hold_every_branch_once(served: Served) -> None:
+async def test_the_pages_of_the_list_contain_every_branch_once(served: Served) -> None:
     found: list[Resource] = []
     sizes = []
     cursor = None
@@ -51,7 +51,7 @@ async def test_pages_of_the_list_hold_every_branch_once(served: Served) -> None:
     assert {resource.mime_type for resource in found} == {"text/markdown"}
 
 
-async def test_a_cursor_that_was_never_given_is_refused(served: Served) -> None:
+async def test_an_unknown_cursor_is_refused(served: Served) -> None:
     with pytest.raises(MCPError) as caught:
         await served.client.list_resources(cursor="never given")
     assert caught.value.code == INVALID_PARAMS
@@ -72,7 +72,7 @@ async def test_every_listed_brief_can_be_read(served: Served) -> None:
         assert f"branch: {resource.name}\n" in await text_of(served, resource.uri)
 
 
-async def test_a_brief_holds_the_state_of_its_branch_and_no_other(served: Served) -> None:
+async def test_a_brief_contains_the_state_of_its_branch_and_no_other(served: Served) -> None:
     text = await text_of(served, f"{BRIEF}cust/acme")
     assert "The pilot waits for a signature." in text
     assert "Send the contract" in text
@@ -80,13 +80,13 @@ async def test_a_brief_holds_the_state_of_its_branch_and_no_other(served: Served
     assert "Quillfish" in await text_of(served, f"{BRIEF}cust/acme-labs")
 
 
-async def test_a_note_is_its_text_with_its_own_line_ends(served: Served) -> None:
+async def test_a_note_keeps_its_text_and_line_ends(served: Served) -> None:
     for path in ("wiki/on-call.md", "cust/acme/context/call notes.md"):
         text = await text_of(served, NOTE + path.replace(" ", "%20"))
         assert text.encode() == (served.vault / path).read_bytes()
 
 
-async def test_a_saved_note_is_read_as_it_stands_now(served: Served) -> None:
+async def test_a_saved_note_is_read_in_its_new_form(served: Served) -> None:
     note = served.vault / "wiki" / "saved.md"
     for word in ("first", "second"):
         note.write_text(f"# Saved\n\n- [ ] {word} wording\n", encoding="utf-8")
@@ -111,14 +111,16 @@ async def test_a_saved_note_is_read_as_it_stands_now(served: Served) -> None:
         ("file:///etc/passwd", "Unknown resource"),
     ],
 )
-async def test_what_is_no_resource_is_refused_as_such(served: Served, uri: str, words: str) -> None:
+async def test_an_unknown_resource_is_refused_as_not_found(
+    served: Served, uri: str, words: str
+) -> None:
     error = await refused(served, uri)
     assert (error.code, error.data) == (INVALID_PARAMS, {"uri": uri})
     assert words in error.message
     assert str(served.vault) not in error.message
 
 
-async def test_names_are_completed_those_that_begin_so_first(served: Served) -> None:
+async def test_completion_lists_names_with_that_prefix_first(served: Served) -> None:
     branch = ResourceTemplateReference(type="ref/resource", uri=f"{BRIEF}{{+branch}}")
     path = ResourceTemplateReference(type="ref/resource", uri=f"{NOTE}{{+path}}")
     prompt = PromptReference(type="ref/prompt", name="load_branch")

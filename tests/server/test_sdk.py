@@ -1,4 +1,4 @@
-"""What bends the SDK keeps to one module, which commands that serve nothing can import for little."""
+"""All patches of the SDK are in one module, which is cheap to import."""
 
 import ast
 import os
@@ -14,8 +14,8 @@ PACKAGE = Path(workingset_mcp.__file__).parent
 FOREIGN = {"_lowlevel_server", "_connection", "configure_logging", "model_config", "__signature__"}
 
 
-def bends(module: Path) -> list[str]:
-    """Names of private parts and settings of others that a module uses, and whether it imports `gc`."""
+def patched_names(module: Path) -> list[str]:
+    """Return the private names and settings of libraries that a module uses, and `gc` if it imports that."""
     found = []
     for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Attribute) and node.attr in FOREIGN:
@@ -27,14 +27,14 @@ def bends(module: Path) -> list[str]:
     return found
 
 
-def test_only_one_module_bends_the_sdk_pydantic_and_the_collector() -> None:
-    modules = [*PACKAGE.glob("server/**/*.py"), *PACKAGE.glob("cli/**/*.py")]  # others know no SDK
-    found = {module.relative_to(PACKAGE).as_posix() for module in modules if bends(module)}
+def test_only_one_module_patches_the_sdk_pydantic_and_the_collector() -> None:
+    modules = [*PACKAGE.glob("server/**/*.py"), *PACKAGE.glob("cli/**/*.py")]  # no others import it
+    found = {module.relative_to(PACKAGE).as_posix() for module in modules if patched_names(module)}
     assert found == {"server/sdk.py"}
 
 
 @pytest.mark.process
-def test_importing_it_loads_neither_the_sdk_nor_pydantic() -> None:
+def test_importing_that_module_loads_neither_the_sdk_nor_pydantic() -> None:
     code = "import sys, workingset_mcp.server.sdk; print({'mcp', 'pydantic'} & {*sys.modules})"
     environment = {name: value for name, value in os.environ.items() if "COVERAGE" not in name}
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""What an agent gets over MCP, in memory, in both protocol eras."""
+"""What an agent gets over MCP: in memory, in both protocol eras."""
 
 import re
 import shutil
@@ -14,6 +14,7 @@ from mcp.client import Client
 from mcp.client.client import ConnectMode
 from mcp_types import TextResourceContents, Tool
 
+from workingset_mcp.answers.answer import Answer
 from workingset_mcp.cli.demo import example_vault
 from workingset_mcp.cli.main import main
 from workingset_mcp.server.server import INSTRUCTIONS, build_server
@@ -98,7 +99,7 @@ async def test_an_unchanged_vault_gives_identical_bytes(client: Client) -> None:
         assert await text_of(client, tool, **arguments) == await text_of(client, tool, **arguments)
 
 
-async def test_a_branch_shows_nothing_of_one_whose_name_begins_alike(client: Client) -> None:
+async def test_a_branch_shows_nothing_of_another_with_the_same_prefix(client: Client) -> None:
     texts = [
         await text_of(client, "get_brief", branch="cust/acme", budget=24_000),
         await text_of(client, "search_notes", query="Quillfish acme-labs tank", branch="cust/acme"),
@@ -221,7 +222,7 @@ async def test_a_bug_that_pydantic_finds_is_masked_like_any_other(
         assert await refusal_of(client, "get_brief") == "Error executing tool get_brief"
 
 
-async def test_near_misses_that_mean_one_branch_are_that_branch(client: Client) -> None:
+async def test_a_near_miss_that_can_only_mean_one_branch_is_accepted(client: Client) -> None:
     exact = await text_of(client, "get_brief", branch="cust/acme")
     for spelled in ("acme", "Cust/Acme", "cust/acme/", " cust/acme "):
         assert await text_of(client, "get_brief", branch=spelled) == exact
@@ -233,7 +234,7 @@ async def test_a_query_of_only_punctuation_finds_nothing_and_says_so(client: Cli
     assert "it holds no word" in text
 
 
-async def test_a_budget_over_the_most_is_lowered_and_said(client: Client) -> None:
+async def test_a_budget_over_the_maximum_is_lowered_with_a_warning(client: Client) -> None:
     text = await text_of(client, "get_brief", branch="log", budget=1_000_000_000)
     assert "warning: budget lowered from 1,000,000,000 to 24,000" in text
 
@@ -257,7 +258,7 @@ async def test_the_advertised_surface_is_small(client: Client) -> None:
 @pytest.mark.parametrize(
     ("name", "most_bytes"), [("copilot-cli", 9_500), ("gemini-cli-mcp-client", 40_000)]
 )
-async def test_clients_that_cut_answers_get_answers_they_let_through(
+async def test_clients_that_cut_answers_get_answers_within_their_limits(
     workspace: Workspace, name: str, most_bytes: int
 ) -> None:
     from mcp_types import Implementation
@@ -271,7 +272,7 @@ async def test_clients_that_cut_answers_get_answers_they_let_through(
 
 
 @pytest.mark.parametrize("era", ["auto", "legacy"])
-async def test_a_call_that_waits_for_the_first_build_tells_how_far_it_is(
+async def test_a_call_that_waits_for_the_first_build_reports_progress(
     vault: Path, tmp_path: Path, era: ConnectMode
 ) -> None:
     heard: list[str] = []
@@ -280,7 +281,7 @@ async def test_a_call_that_waits_for_the_first_build_tells_how_far_it_is(
         closing(Workspace(vault, load_settings(vault, {"index_dir": str(tmp_path)}))) as here,
         ExitStack() as turn,
     ):
-        assert turn.enter_context(elsewhere.index.build_turn())  # nobody else builds meanwhile
+        assert turn.enter_context(elsewhere.index.build_turn())  # so nobody else builds
 
         async def hear(progress: float, total: float | None, message: str | None) -> None:
             heard.append(message or "")
@@ -297,7 +298,7 @@ async def test_a_call_that_waits_for_the_first_build_tells_how_far_it_is(
     assert refused.is_error
 
 
-async def test_the_brief_of_the_root_has_an_address_that_no_client_shortens(client: Client) -> None:
+async def test_the_brief_of_the_root_has_a_uri_that_no_client_shortens(client: Client) -> None:
     root = "workingset://brief/"
     assert root in [resource.uri for resource in (await client.list_resources()).resources]
     [listed] = (await client.read_resource(root)).contents
@@ -314,7 +315,7 @@ async def test_an_empty_folder_name_is_refused_in_one_sentence() -> None:
     assert refused.stderr.startswith("Error: The folder of notes is empty.")
 
 
-async def test_a_bug_is_masked_and_the_server_lives(
+async def test_a_bug_is_masked_and_the_server_stays_up(
     client: Client, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
@@ -329,14 +330,14 @@ JSON_TEXTS = ("null", "true", "3", "[]", "{}", '["a"]', "[1]", '{"a": 1}', '"nul
 
 
 @pytest.mark.parametrize("text", JSON_TEXTS)
-async def test_every_text_argument_of_every_tool_is_taken_as_it_was_given(
+async def test_every_string_argument_of_every_tool_arrives_unchanged(
     client: Client, workspace: Workspace, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
     given: dict[str, object] = {}
 
-    def noted(*positional: object, **named: object) -> str:
+    def noted(*positional: object, **named: object) -> Answer[None]:
         given.update(named, first=positional[0] if positional else None)
-        return "noted"
+        return Answer("noted", "noted", None)
 
     for answer in ("brief", "search", "open", "full", "items"):
         monkeypatch.setattr(workspace, answer, noted)
@@ -348,20 +349,20 @@ async def test_every_text_argument_of_every_tool_is_taken_as_it_was_given(
                 continue
             given.clear()
             needed = dict.fromkeys(tool.input_schema.get("required", []), "x")
-            assert await text_of(client, tool.name, **{**needed, name: text}) == "noted"
+            assert (await text_of(client, tool.name, **{**needed, name: text})).endswith("noted")
             assert text in (given.get(name), given["first"])
             tried += 1
     assert tried > 15
 
 
 @pytest.mark.parametrize("text", ["null", '["open"]', "{}"])
-async def test_json_text_is_no_value_of_a_choice(client: Client, text: str) -> None:
+async def test_json_text_is_refused_for_a_choice(client: Client, text: str) -> None:
     for name in ("kind", "group_by"):
         refusal = await refusal_of(client, "list_items", **{name: text})
         assert refusal.startswith(f"Argument {name!r} is wrong: Input should be")
 
 
-async def test_a_branch_called_null_is_that_branch_alone(client: Client, vault: Path) -> None:
+async def test_a_branch_named_null_means_only_that_branch(client: Client, vault: Path) -> None:
     for branch in ("null", "other"):
         (vault / branch).mkdir()
         words = f"# A\n\n- [ ] count the walrus of {branch}\n"
@@ -386,7 +387,7 @@ async def test_a_branch_called_null_is_that_branch_alone(client: Client, vault: 
         ("[]", False), (None, False), ("null", False), ('{"walrus": 1}', True), ('["walrus"', True),
     ],
 )  # fmt: skip
-async def test_other_words_may_come_as_a_list_as_its_json_or_as_one_word(
+async def test_other_words_are_accepted_as_a_list_as_json_or_as_one_word(
     client: Client, vault: Path, also: object, found: bool
 ) -> None:
     (vault / "wiki" / "a.md").write_text("# A\n\nWe count the walrus.\n", encoding="utf-8")
@@ -395,6 +396,6 @@ async def test_other_words_may_come_as_a_list_as_its_json_or_as_one_word(
 
 
 @pytest.mark.parametrize("also", ["[1]", '[["a"]]', [1], {"a": 1}])
-async def test_other_words_that_are_no_words_are_refused(client: Client, also: object) -> None:
+async def test_other_words_that_are_not_strings_are_refused(client: Client, also: object) -> None:
     refusal = await refusal_of(client, "search_notes", query="x", also=also)
     assert refusal.startswith("Argument 'also")

@@ -1,7 +1,7 @@
 """A real process over real pipes, in both protocol eras, and a live watcher.
 
-Each test starts at least one server, most of a second; those that ask every tool or wait for an end take
-2 s.
+Each test starts at least one server, which takes most of a second; those that call every tool or wait
+for a process to end take 2 s.
 """
 
 import json
@@ -25,7 +25,7 @@ from workingset_mcp.sync.follower import Follower
 from workingset_mcp.workspace.facade import Workspace
 
 pytestmark = [pytest.mark.anyio, pytest.mark.process]
-SECONDS_TO_END = 2.0  # after that a client ends it
+SECONDS_TO_END = 2.0  # then a client kills it
 SECONDS_TO_START = 20.0
 
 
@@ -77,9 +77,7 @@ def started(vault: Path, tmp_path: Path, **options: object) -> subprocess.Popen[
     )
 
 
-def test_a_server_loads_nothing_that_its_answers_can_do_without(
-    vault: Path, tmp_path: Path
-) -> None:
+def test_a_server_loads_nothing_that_its_answers_do_not_need(vault: Path, tmp_path: Path) -> None:
     variables = {**os.environ, "PYTHONPROFILEIMPORTTIME": "1"}
     with started(vault, tmp_path, stdin=subprocess.PIPE, env=variables) as process:
         handshake(process)
@@ -96,7 +94,7 @@ def test_the_process_ends_when_its_client_closes_stdin(vault: Path, tmp_path: Pa
     begun = time.monotonic()
     with started(vault, tmp_path, stdin=subprocess.PIPE) as process:
         assert "result" in handshake(process)
-        seconds_to_start = time.monotonic() - begun  # about one where nothing else runs
+        seconds_to_start = time.monotonic() - begun  # about 1 s on an idle machine
         assert process.stdin is not None
         process.stdin.close()
         assert process.wait(max(SECONDS_TO_END, 2 * seconds_to_start)) == 0
@@ -140,7 +138,7 @@ def _is_running(process_id: int) -> bool:
     return state != "Z"
 
 
-async def test_a_live_watcher_brings_an_edit_into_the_index(vault: Path, tmp_path: Path) -> None:
+async def test_a_live_watcher_indexes_an_edit(vault: Path, tmp_path: Path) -> None:
     workspace = Workspace(vault, load_settings(vault, {"index_dir": str(tmp_path / "index")}))
     workspace.build()
     follower = Follower(workspace.freshness)

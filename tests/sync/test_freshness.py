@@ -1,8 +1,10 @@
-"""The index equals the disk after every kind of edit, whatever events came."""
+"""The index matches the disk after every kind of edit, whichever events arrive."""
 
 import itertools
 import os
 import random
+import shutil
+import sqlite3
 import tempfile
 import threading
 import time
@@ -22,7 +24,7 @@ from watchfiles import Change
 
 from workingset_mcp.answers.answer import printed
 from workingset_mcp.caller import asking
-from workingset_mcp.errors import BranchNotFound, IndexUnavailable
+from workingset_mcp.errors import BranchNotFound, IndexUnavailable, VaultNotFound
 from workingset_mcp.index.rows import Known
 from workingset_mcp.settings import Settings
 from workingset_mcp.sync.applying import BATCH_NOTES
@@ -58,7 +60,7 @@ def replace_atomically(path: Path, text: str) -> None:
 
 
 def keeping_stamps(path: Path, edit: Callable[[], None]) -> None:
-    """Edit a file so that size and mtime stay what they were."""
+    """Edit a file and keep its size and mtime."""
     before = path.stat()
     edit()
     assert path.stat().st_size == before.st_size
@@ -66,7 +68,7 @@ def keeping_stamps(path: Path, edit: Callable[[], None]) -> None:
 
 
 def assert_current(workspace: Workspace, branch: str | None = None) -> None:
-    """Current, once the doubts about files written a moment ago are settled."""
+    """Check that the index is current once doubts about just written files are settled."""
     assert workspace.freshness.refresh(branch)
     assert workspace.freshness.is_current(branch)
 
@@ -74,7 +76,7 @@ def assert_current(workspace: Workspace, branch: str | None = None) -> None:
 # -- what differs: a pure plan ---------------------------------------------------------------------
 
 SECOND = 1_000_000_000
-STAMP = 1_750_000_000 * SECOND + 123_456_789  # a file system with fine stamps
+STAMP = 1_750_000_000 * SECOND + 123_456_789  # a file system with fine timestamps
 COARSE = 1_750_000_000 * SECOND  # one with whole seconds
 
 
@@ -146,7 +148,7 @@ def test_the_plan_names_what_differs_and_nothing_else(
     assert bool(plan) == (plan != Changes())
 
 
-def test_a_doubt_that_was_looked_into_is_settled_for_that_state_of_the_file_only() -> None:
+def test_a_reading_settles_a_doubt_only_for_that_fingerprint() -> None:
     disk, index = {"a": seen()}, {"a": known(seen(), 0)}
     doubts = Doubts()
     doubts.note_reading("a", known(seen(), SECOND))
@@ -165,7 +167,7 @@ PRINTS = st.builds(seen, st.integers(0, 2), st.sampled_from([STAMP, STAMP + 1, C
     st.dictionaries(NAMES, PRINTS),
     st.dictionaries(NAMES, st.builds(known, PRINTS, st.sampled_from([0, 10 * SECOND]))),
 )
-def test_applying_a_plan_makes_disk_and_index_equal(
+def test_applying_a_plan_makes_the_index_match_the_disk(
     disk: dict[str, Fingerprint], index: dict[str, Known]
 ) -> None:
     plan = plan_changes(disk, index)
@@ -274,7 +276,7 @@ EDITS = edits() | LINKED
 
 
 @pytest.mark.parametrize("name", EDITS)
-def test_after_a_refresh_the_index_is_as_if_built_anew(open_vault: OpenVault, name: str) -> None:
+def test_after_a_refresh_the_index_equals_a_rebuilt_one(open_vault: OpenVault, name: str) -> None:
     workspace = open_vault(VAULT)
     EDITS[name](workspace.vault.root)
     assert workspace.freshness.refresh()
@@ -283,14 +285,14 @@ def test_after_a_refresh_the_index_is_as_if_built_anew(open_vault: OpenVault, na
 
 
 @pytest.mark.parametrize("name", EDITS)
-def test_every_answer_shows_the_edit_unasked(open_vault: OpenVault, name: str) -> None:
+def test_every_answer_shows_the_edit(open_vault: OpenVault, name: str) -> None:
     workspace = open_vault(VAULT)
     EDITS[name](workspace.vault.root)
     fresh = Workspace(workspace.vault.root, Settings(), in_memory=True)
     try:
         fresh.build()
         branches = set(fresh.branches()) | {"cust/acme"}
-        # the newest state first through an answer over one branch, then over all
+        # first an answer over one branch, then over all
         for branch in sorted(branches):
             answers = []
             for opened in (workspace, fresh):
@@ -308,7 +310,7 @@ def test_every_answer_shows_the_edit_unasked(open_vault: OpenVault, name: str) -
         fresh.close()
 
 
-def test_an_edited_ignore_file_is_obeyed_and_taken_back(open_vault: OpenVault) -> None:
+def test_an_edited_ignore_file_applies_and_can_be_reverted(open_vault: OpenVault) -> None:
     workspace = open_vault(VAULT)
     root = workspace.vault.root
     for text in ("index.md\n", "*call.md\n!2026-06-09 call.md\n", "cust/\n", ""):
@@ -320,20 +322,21 @@ def test_an_edited_ignore_file_is_obeyed_and_taken_back(open_vault: OpenVault) -
     assert contents_of(workspace) == contents_of_fresh(root)
 
 
-def test_a_vault_that_is_away_is_empty_and_comes_back_whole(open_vault: OpenVault) -> None:
+def test_a_vault_that_is_away_is_an_error_and_comes_back_whole(open_vault: OpenVault) -> None:
     workspace = open_vault(VAULT)
     root, away = workspace.vault.root, workspace.vault.root.with_name("away")
     whole = contents_of(workspace)
     root.rename(away)
-    workspace.freshness.refresh()
-    assert contents_of(workspace)["paths"] == []
+    with pytest.raises(VaultNotFound):
+        workspace.freshness.refresh()
+    assert contents_of(workspace) == whole
     away.rename(root)
     workspace.freshness.refresh()
     assert contents_of(workspace) == whole
 
 
 def stepped(milliseconds: int) -> Callable[[os.stat_result], Fingerprint]:
-    """Fingerprints of a file system whose clock advances in steps."""
+    """Return fingerprints of a file system whose clock advances in steps."""
     step = milliseconds * 1_000_000
 
     def fingerprint(found: os.stat_result) -> Fingerprint:
@@ -358,7 +361,7 @@ def test_quick_edits_of_one_size_are_all_seen(
         file.write_bytes(text.encode())
         os.utime(file, ns=(stamp, stamp))
         workspace.freshness.refresh("cust/acme" if number % 2 else None)
-        if number % 3 == 0:  # a second look may settle doubts, never hide what comes after
+        if number % 3 == 0:  # a second check may settle doubts but never hide a later edit
             workspace.freshness.refresh()
         with workspace.index.snapshot() as snapshot:
             note = snapshot.note(CALL)
@@ -366,7 +369,7 @@ def test_quick_edits_of_one_size_are_all_seen(
             assert snapshot.text(note.id) == text
 
 
-def test_what_did_not_change_is_not_read_again(open_vault: OpenVault) -> None:
+def test_unchanged_files_are_not_read_again(open_vault: OpenVault) -> None:
     workspace = open_vault(VAULT)
 
     def rows() -> dict[str, int]:
@@ -382,7 +385,7 @@ def test_what_did_not_change_is_not_read_again(open_vault: OpenVault) -> None:
     assert after == before
 
 
-def test_nothing_changed_leaves_the_generation_alone(open_vault: OpenVault) -> None:
+def test_a_refresh_without_changes_keeps_the_generation(open_vault: OpenVault) -> None:
     workspace = open_vault(VAULT)
     workspace.freshness.refresh()
     before = workspace.status()["generation"]
@@ -392,7 +395,7 @@ def test_nothing_changed_leaves_the_generation_alone(open_vault: OpenVault) -> N
     assert workspace.status()["generation"] == before
 
 
-def test_a_refresh_of_a_branch_leaves_the_others_for_later(open_vault: OpenVault) -> None:
+def test_a_refresh_of_a_branch_leaves_other_branches_alone(open_vault: OpenVault) -> None:
     workspace = open_vault(VAULT)
     root, freshness = workspace.vault.root, workspace.freshness
     assert_current(workspace)
@@ -407,7 +410,7 @@ def test_a_refresh_of_a_branch_leaves_the_others_for_later(open_vault: OpenVault
     assert contents_of(workspace) == contents_of_fresh(root)
 
 
-def test_a_refresh_of_paths_touches_these_only(open_vault: OpenVault) -> None:
+def test_a_refresh_of_paths_touches_only_these(open_vault: OpenVault) -> None:
     workspace = open_vault(VAULT)
     root, freshness = workspace.vault.root, workspace.freshness
     write(root / CALL, "walrus\n")
@@ -435,7 +438,7 @@ if os.name == "posix":
 
 
 @pytest.mark.parametrize("name", OUT_OF_SIGHT)
-def test_a_search_of_a_large_vault_quotes_no_note_that_went_out_of_sight(
+def test_a_search_of_a_large_vault_quotes_no_note_that_became_ignored(
     open_vault: OpenVault, name: str
 ) -> None:
     workspace = open_vault(VAULT)
@@ -465,7 +468,7 @@ def test_the_first_search_of_a_large_vault_knows_what_was_saved_while_no_server_
         again.close()
 
 
-def test_what_was_ignored_and_is_quoted_again_is_current(open_vault: OpenVault) -> None:
+def test_a_note_that_is_no_longer_ignored_is_quoted_and_current(open_vault: OpenVault) -> None:
     workspace = open_vault(VAULT)
     root, freshness = workspace.vault.root, workspace.freshness
     write(root / ".gitignore", "/wiki/\n")
@@ -475,7 +478,9 @@ def test_what_was_ignored_and_is_quoted_again_is_current(open_vault: OpenVault) 
     assert freshness.is_current(paths=["wiki/terms.md", "missing.md"])
 
 
-def test_a_refresh_past_its_deadline_says_so_and_goes_on_later(open_vault: OpenVault) -> None:
+def test_a_refresh_past_its_deadline_returns_false_and_continues_later(
+    open_vault: OpenVault,
+) -> None:
     workspace = open_vault(VAULT)
     write(workspace.vault.root / CALL, "walrus\n")
     assert not workspace.freshness.refresh(deadline=time.monotonic() - 1)
@@ -519,7 +524,7 @@ def random_edit(root: Path, dice: random.Random) -> None:
 
 @given(st.integers(0, 10**9))
 @hypothesis_settings(max_examples=12)
-def test_after_any_edits_and_partial_refreshes_the_index_is_as_if_built_anew(seed: int) -> None:
+def test_after_any_edits_and_partial_refreshes_the_index_equals_a_rebuilt_one(seed: int) -> None:
     dice = random.Random(seed)  # edits, no secrets
     with tempfile.TemporaryDirectory() as folder:
         root = write_vault(Path(folder) / "vault", VAULT)
@@ -566,14 +571,14 @@ def test_the_first_build_reports_its_progress_and_its_end(
 
 
 class Gone(Exception):
-    """What the edge raises in a call whose caller is gone."""
+    """Raised in a call whose caller has gone."""
 
 
 def gone() -> None:
     raise Gone
 
 
-def test_a_caller_that_is_gone_is_not_waited_for(
+def test_work_stops_for_a_caller_that_is_gone(
     make_vault: Callable[[str], Path], tmp_path: Path
 ) -> None:
     workspace = Workspace(make_vault(VAULT), Settings(index_dir=str(tmp_path / "index")))
@@ -590,7 +595,7 @@ def test_a_caller_that_is_gone_is_not_waited_for(
         workspace.close()
 
 
-def test_a_file_that_takes_over_during_a_build_is_built_whole(
+def test_a_file_that_takes_over_during_a_build_is_built_completely(
     make_vault: Callable[[str], Path], tmp_path: Path
 ) -> None:
     root = make_vault(
@@ -603,7 +608,7 @@ def test_a_file_that_takes_over_during_a_build_is_built_whole(
         def damaged_once(done: int, _: int) -> None:
             if done == BATCH_NOTES and len(epochs) == 1:
                 workspace.freshness.start_anew(epochs[0])
-                workspace.freshness.start_anew(epochs[0])  # another thread that saw the same
+                workspace.freshness.start_anew(epochs[0])  # another thread that noticed the same
                 epochs.append(workspace.index.data_version()[0])
 
         workspace.build(damaged_once)
@@ -614,7 +619,7 @@ def test_a_file_that_takes_over_during_a_build_is_built_whole(
         workspace.close()
 
 
-def test_what_another_process_built_anew_already_is_taken(open_vault: OpenVault) -> None:
+def test_an_index_that_another_process_rebuilt_is_used(open_vault: OpenVault) -> None:
     one = open_vault(VAULT)
     other = open_vault(one.vault.root)
     file = engine_of(one).file
@@ -654,7 +659,7 @@ def test_a_state_is_printed_in_plain_words(state: State, printed: str) -> None:
     assert str(state) == printed
 
 
-def test_a_failure_is_remembered_until_a_refresh_succeeds(open_vault: OpenVault) -> None:
+def test_the_state_is_failing_until_a_refresh_succeeds(open_vault: OpenVault) -> None:
     workspace = open_vault(VAULT)
     workspace.freshness.note_failure(OSError("disk"))
     assert str(workspace.freshness.state) == "index failing: OSError"
@@ -664,7 +669,7 @@ def test_a_failure_is_remembered_until_a_refresh_succeeds(open_vault: OpenVault)
     assert str(workspace.freshness.state) == "index current"
 
 
-def test_several_that_start_at_once_on_one_vault_all_end_up_right(
+def test_several_processes_that_start_at_once_on_one_vault_all_get_a_correct_index(
     make_vault: Callable[[str], Path], tmp_path: Path
 ) -> None:
     notes = "".join(f"=== n{number}.md\n# N{number}\n\n- [ ] task\n" for number in range(120))
@@ -698,7 +703,7 @@ def test_several_that_start_at_once_on_one_vault_all_end_up_right(
     assert found == [contents_of_fresh(root)] * 4
 
 
-def test_what_one_server_indexed_another_one_sees_and_does_not_do_again(
+def test_what_one_server_indexed_another_uses_without_repeating_it(
     open_vault: OpenVault,
 ) -> None:
     one = open_vault(VAULT)
@@ -723,7 +728,7 @@ def changed(root: Path, *paths: str, change: Change = Change.modified) -> Change
 
 
 class Feed:
-    """A source of change sets: the next one comes when the last one has been worked off."""
+    """A source of change sets that sends the next one when the last one is handled."""
 
     def __init__(self, steps: Iterable[Callable[[], ChangeSet]]) -> None:
         self.steps = list(steps)
@@ -731,7 +736,7 @@ class Feed:
         self.done = anyio.Event()
 
     async def __call__(self, look: Callable[[], object]) -> AsyncIterator[ChangeSet]:
-        yield set()  # as watchfiles does when the watch has begun
+        yield set()  # as watchfiles does when the watch is active
         for step in self.steps:
             yield step()
             self.after_each.append(look())
@@ -740,12 +745,12 @@ class Feed:
 
 
 def sweeping(freshness: Freshness, source: AsyncIterator[ChangeSet]) -> Follower:
-    """A follower that sweeps, or polls, all the while."""
+    """Make a follower that sweeps or polls constantly."""
     return Follower(freshness, source=source, sweep_seconds=0.001, poll_seconds=0.001)
 
 
 async def follow(workspace: Workspace, *steps: Callable[[], ChangeSet]) -> list[Any]:
-    """Feed a follower; what the index held after each change set."""
+    """Feed a follower, and return the contents of the index after each change set."""
     feed = Feed(steps)
     follower = Follower(workspace.freshness, source=feed(lambda: contents_of(workspace)))
     async with anyio.create_task_group() as group:
@@ -806,7 +811,7 @@ FOLLOWED: dict[str, tuple[Edit, tuple[str, ...]]] = {
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("name", FOLLOWED)
-async def test_a_follower_makes_the_index_equal_after_each_change_set(
+async def test_the_index_matches_the_disk_after_each_change_set(
     open_vault: OpenVault, name: str
 ) -> None:
     workspace = open_vault(VAULT)
@@ -831,7 +836,7 @@ async def test_a_follower_catches_up_with_what_changed_before_its_watch_began(
 
 
 @pytest.mark.anyio
-async def test_events_of_what_is_no_note_change_nothing(open_vault: OpenVault) -> None:
+async def test_events_of_other_files_change_nothing(open_vault: OpenVault) -> None:
     workspace = open_vault(VAULT)
     root = workspace.vault.root
     workspace.freshness.refresh()
@@ -842,7 +847,7 @@ async def test_events_of_what_is_no_note_change_nothing(open_vault: OpenVault) -
 
 
 @pytest.mark.anyio
-async def test_several_change_sets_in_a_row_are_each_worked_off(open_vault: OpenVault) -> None:
+async def test_several_change_sets_in_a_row_are_all_handled(open_vault: OpenVault) -> None:
     workspace = open_vault(VAULT)
     root = workspace.vault.root
     texts = [f"# Call {number}\n\nwalrus {number}\n" for number in range(8)]
@@ -859,7 +864,7 @@ async def test_several_change_sets_in_a_row_are_each_worked_off(open_vault: Open
 
 
 @pytest.mark.anyio
-async def test_a_failing_refresh_is_remembered_and_does_not_end_the_follower(
+async def test_a_failing_refresh_is_recorded_and_does_not_stop_the_follower(
     open_vault: OpenVault,
 ) -> None:
     workspace = open_vault(VAULT)
@@ -877,7 +882,7 @@ async def test_a_failing_refresh_is_remembered_and_does_not_end_the_follower(
 
 
 @pytest.mark.anyio
-async def test_an_index_that_is_lost_again_while_it_is_replaced_does_not_end_the_follower(
+async def test_an_index_lost_again_while_it_is_replaced_does_not_stop_the_follower(
     open_vault: OpenVault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace = open_vault(VAULT)
@@ -906,7 +911,7 @@ async def test_an_index_that_is_lost_again_while_it_is_replaced_does_not_end_the
 
 
 @pytest.mark.anyio
-async def test_a_follower_leaves_the_first_build_to_who_has_the_turn(
+async def test_a_follower_leaves_the_first_build_to_the_holder_of_the_turn(
     make_vault: Callable[[str], Path], tmp_path: Path
 ) -> None:
     root = make_vault(VAULT)
@@ -962,7 +967,7 @@ async def test_without_events_the_follower_polls(open_vault: OpenVault, *, break
 
 
 @pytest.mark.anyio
-async def test_where_an_edit_brings_no_event_a_sweep_finds_it_and_polling_begins(
+async def test_a_sweep_finds_an_edit_without_an_event_and_starts_polling(
     open_vault: OpenVault,
 ) -> None:
     workspace = open_vault(VAULT)
@@ -975,7 +980,7 @@ async def test_where_an_edit_brings_no_event_a_sweep_finds_it_and_polling_begins
         await until(lambda: workspace.freshness.watcher == "events")
 
         def edited_until_polling() -> bool:
-            write(root / f"n{next(numbers)}.md", "walrus\n")  # a sweep may be looking just now
+            write(root / f"n{next(numbers)}.md", "walrus\n")  # a sweep may be running
             return workspace.freshness.watcher == "polling"
 
         await until(edited_until_polling)
@@ -988,7 +993,7 @@ async def test_where_an_edit_brings_no_event_a_sweep_finds_it_and_polling_begins
 
 
 @pytest.mark.anyio
-async def test_a_vault_that_is_edited_all_the_while_is_not_taken_for_one_without_events(
+async def test_a_vault_with_constant_edits_is_not_mistaken_for_one_without_events(
     open_vault: OpenVault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace = open_vault(VAULT)
@@ -997,7 +1002,7 @@ async def test_a_vault_that_is_edited_all_the_while_is_not_taken_for_one_without
     looks: list[dict[str, Fingerprint | None]] = []
 
     def edited_before_each_look() -> dict[str, Fingerprint | None]:
-        if not follower.watching.is_set():  # its first refresh may take an edit away from a look
+        if not follower.watching.is_set():  # else it may index an edit
             return differing()
         write(root / CALL, "walrus\n" * next(numbers))
         looks.append(differing())
@@ -1031,13 +1036,54 @@ async def test_a_save_is_seen_through_real_events(open_vault: OpenVault) -> None
     assert contents_of(workspace) == contents_of_fresh(root)
 
 
+@pytest.mark.anyio
+async def test_a_vault_that_was_away_is_watched_again(open_vault: OpenVault) -> None:
+    workspace = open_vault(VAULT)
+    root, freshness, whole = workspace.vault.root, workspace.freshness, contents_of(workspace)
+    async with anyio.create_task_group() as group:
+        group.start_soon(Follower(freshness, poll_seconds=0.05).run)
+        await until(lambda: freshness.watcher == "events")
+        away = root.rename(root.with_name("away"))
+        await until(lambda: "is not there" in str(freshness.state))
+        assert contents_of(workspace) == whole
+        shutil.copytree(away, root)  # another folder in its place
+        await until(lambda: str(freshness.state) == "index current")
+        write(root / CALL, "walrus\n")
+        await until(lambda: contents_of(workspace) == contents_of_fresh(root))
+        assert freshness.watcher == "events"
+        group.cancel_scope.cancel()
+
+
+@pytest.mark.anyio
+async def test_while_another_process_holds_the_index_the_follower_tries_again(
+    open_vault: OpenVault,
+) -> None:
+    workspace = open_vault(VAULT)
+    root, freshness = workspace.vault.root, workspace.freshness
+    file = engine_of(workspace).file
+    assert file is not None
+    holder = sqlite3.connect(file, isolation_level=None)
+    async with anyio.create_task_group() as group:
+        group.start_soon(Follower(freshness, poll_seconds=0.05).run)
+        await until(lambda: freshness.watcher == "events")
+        holder.execute("BEGIN IMMEDIATE")
+        write(root / CALL, "walrus\n")
+        await until(lambda: freshness.state.is_held)
+        assert str(freshness.state) == "index behind: another process holds the index"
+        holder.execute("ROLLBACK")
+        await until(lambda: str(freshness.state) == "index current")
+        group.cancel_scope.cancel()
+    holder.close()
+    assert contents_of(workspace) == contents_of_fresh(root)
+
+
 # -- threads at once -------------------------------------------------------------------------------
 
-JOIN_SECONDS = 25.0  # far more than any of these takes; a deadlock takes longer
+JOIN_SECONDS = 25.0  # far longer than any of these takes; only a deadlock takes more
 
 
 def run_at_once(*works: Callable[[], object]) -> None:
-    """Run each in a thread of its own; what one raises is raised, and none may hang."""
+    """Run each in its own thread; raise the exception of any, and fail if one hangs."""
     problems: list[BaseException] = []
 
     def run(work: Callable[[], object]) -> None:
@@ -1058,10 +1104,10 @@ def run_at_once(*works: Callable[[], object]) -> None:
 
 
 @contextmanager
-def reading_held_up(
+def paused_reading(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[tuple[threading.Event, threading.Event, list[str]]]:
-    """Whoever reads the call first sets the first event and waits for the second; what was read."""
+    """Make a reader of the call set one event and wait for the other; also yield the paths read."""
     reading, go_on, read = threading.Event(), threading.Event(), list[str]()
     read_file = workspace.vault.read
 
@@ -1085,11 +1131,11 @@ def reading_held_up(
 def either(
     request: pytest.FixtureRequest, make_vault: Callable[[str], Path], tmp_path: Path
 ) -> Iterator[Workspace]:
-    """A built workspace, its index on disk or in memory."""
+    """Make a built workspace with its index on disk or in memory."""
     settings = Settings(index_dir=str(tmp_path / "index"))
     workspace = Workspace(make_vault(VAULT), settings, in_memory=request.param)
     workspace.build()
-    while _doubtful(workspace):  # for 50 ms: a file in doubt would be read again
+    while _doubtful(workspace):  # for 50 ms: a doubtful file would be read again
         workspace.freshness.refresh()
     yield workspace
     workspace.close()
@@ -1101,12 +1147,12 @@ def _doubtful(workspace: Workspace) -> Changes:
     return plan_changes(workspace.vault.walk().files, known, workspace.freshness._applier.doubts)
 
 
-def test_while_a_file_is_read_others_ask_and_write(
+def test_while_a_file_is_read_other_threads_read_and_write(
     either: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     freshness, index, root = either.freshness, either.index, either.vault.root
     write(root / CALL, "walrus\n")
-    with reading_held_up(either, monkeypatch) as (reading, go_on, _):
+    with paused_reading(either, monkeypatch) as (reading, go_on, _):
 
         def others() -> None:
             assert reading.wait(JOIN_SECONDS)
@@ -1116,7 +1162,7 @@ def test_while_a_file_is_read_others_ask_and_write(
             assert not freshness.is_current("cust/acme")
             assert not freshness.is_current(paths=[CALL])
             write(root / "wiki/terms.md", "giraffe\n")
-            assert freshness.refresh("wiki")  # another file than the one that is being read
+            assert freshness.refresh("wiki")  # not the file that is being read
             assert "giraffe" in printed(either.search("giraffe", branch="wiki"))
             go_on.set()
 
@@ -1124,7 +1170,7 @@ def test_while_a_file_is_read_others_ask_and_write(
     assert contents_of(either) == contents_of_fresh(root)
 
 
-def test_two_that_refresh_at_once_read_each_file_once(
+def test_two_concurrent_refreshes_read_each_file_once(
     either: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     freshness, root = either.freshness, either.vault.root
@@ -1138,7 +1184,7 @@ def test_two_that_refresh_at_once_read_each_file_once(
         return wait_until_free(paths, seconds)
 
     monkeypatch.setattr(freshness._applier.claims, "wait_until_free", tell_and_wait)
-    with reading_held_up(either, monkeypatch) as (reading, go_on, read):
+    with paused_reading(either, monkeypatch) as (reading, go_on, read):
 
         def second() -> None:
             assert reading.wait(JOIN_SECONDS)
@@ -1153,7 +1199,7 @@ def test_two_that_refresh_at_once_read_each_file_once(
         run_at_once(freshness.refresh, second, release)
         parsed_twice = [
             path for path in read if read.count(path) > 2
-        ]  # a doubt is one reading more
+        ]  # a doubt costs one more reading
     assert parsed_twice == []
 
 
@@ -1162,7 +1208,7 @@ def test_an_older_reading_never_replaces_a_newer_one(
 ) -> None:
     freshness, root = either.freshness, either.vault.root
     write(root / CALL, "the older walrus\n")
-    with reading_held_up(either, monkeypatch) as (reading, go_on, _):
+    with paused_reading(either, monkeypatch) as (reading, go_on, _):
 
         def later() -> None:
             assert reading.wait(JOIN_SECONDS)
@@ -1184,7 +1230,7 @@ def test_what_another_process_wrote_while_a_file_was_read_is_not_replaced_by_an_
     other = open_vault(one.vault.root)
     file = one.vault.root / CALL
     write(file, "the older walrus\n")
-    with reading_held_up(one, monkeypatch) as (reading, go_on, _):
+    with paused_reading(one, monkeypatch) as (reading, go_on, _):
 
         def later() -> None:
             assert reading.wait(JOIN_SECONDS)
@@ -1200,7 +1246,7 @@ def test_what_another_process_wrote_while_a_file_was_read_is_not_replaced_by_an_
     assert_current(one)
 
 
-def test_threads_that_edit_refresh_and_ask_at_once_end_with_a_true_index(
+def test_threads_that_edit_refresh_and_read_at_once_end_with_a_correct_index(
     either: Workspace,
 ) -> None:
     freshness, root = either.freshness, either.vault.root
@@ -1243,7 +1289,7 @@ def test_threads_that_edit_refresh_and_ask_at_once_end_with_a_true_index(
     assert_current(either)
 
 
-def test_whoever_waits_for_a_build_goes_on_when_it_ends_or_the_server_does(
+def test_a_wait_for_a_build_ends_when_the_build_or_the_server_stops(
     make_vault: Callable[[str], Path], tmp_path: Path
 ) -> None:
     root, settings = make_vault(VAULT), Settings(index_dir=str(tmp_path / "index"))

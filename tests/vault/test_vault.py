@@ -1,4 +1,4 @@
-"""Which files are notes, which branch each belongs to, and that no path leads out of the vault."""
+"""Which files are notes, which branch each belongs to; no path leads out of the vault."""
 
 import errno
 import os
@@ -26,7 +26,7 @@ def notes_of(root: Path, branch: str | None = None, settings: Settings | None = 
 
 
 def left_out_of(root: Path, settings: Settings | None = None) -> dict[str, str]:
-    return {left.path: left.reason for left in Vault(root, settings).walk().left_out}
+    return {left.name: left.reason for left in Vault(root, settings).walk().left_out}
 
 
 # -- the walk --------------------------------------------------------------------------------------
@@ -195,7 +195,7 @@ NO_COPIES = ["conflict of interest.md", "the conflict (resolved).md", "copy.md",
 
 
 @pytest.mark.parametrize("name", CONFLICT_COPIES + EDITOR_TEMPORARIES)
-def test_copies_of_sync_programs_and_editors_are_no_notes_and_are_named(
+def test_copies_of_sync_programs_and_editors_are_left_out_and_named(
     make_vault: MakeVault, name: str
 ) -> None:
     root = make_vault(f"=== plan.md\n=== x/{name}\n")
@@ -204,7 +204,7 @@ def test_copies_of_sync_programs_and_editors_are_no_notes_and_are_named(
 
 
 @pytest.mark.parametrize("name", ["plan.md~", "#plan.md#", ".plan.md.swp", ".#plan.md", "4913"])
-def test_other_files_of_editors_are_no_notes(make_vault: MakeVault, name: str) -> None:
+def test_other_editor_files_are_not_notes(make_vault: MakeVault, name: str) -> None:
     assert notes_of(make_vault(f"=== plan.md\n=== {name}\n")) == ["plan.md"]
 
 
@@ -223,17 +223,17 @@ def test_a_hidden_note_is_left_out_and_named(make_vault: MakeVault) -> None:
 @pytest.mark.parametrize(
     ("name", "printed"),
     [
-        ("two\nlines.md", "two\\x0alines.md"),
-        ("bell\x07.md", "bell\\x07.md"),
-        ("tab\t/a.md", "tab\\x09/a.md"),
-        ("line\u2028separator.md", "line\\x2028separator.md"),
-        ("next\x85line.md", "next\\x85line.md"),
+        ("two\nlines.md", "two\\u000alines.md"),
+        ("bell\x07.md", "bell\\u0007.md"),
+        ("tab\t/a.md", "tab\\u0009/a.md"),
+        ("line\u2028separator.md", "line\\u2028separator.md"),
+        ("next\x85line.md", "next\\u0085line.md"),
         ("bytes\udcff.md", "bytes\\xff.md"),
         ("folder\udcfe/a.md", "folder\\xfe/a.md"),
     ],
     ids=["newline", "control", "folder", "U+2028", "U+0085", "undecodable", "undecodable folder"],
 )
-def test_a_name_that_is_no_plain_text_is_left_out_and_printed_escaped(
+def test_a_name_that_is_not_plain_text_is_left_out_and_printed_escaped(
     make_vault: MakeVault, name: str, printed: str
 ) -> None:
     root = make_vault("=== a.md\n")
@@ -279,7 +279,7 @@ def test_a_pipe_named_like_a_note_is_left_out_and_does_not_hang(make_vault: Make
 
 
 @posix_only
-def test_a_file_too_large_to_be_a_note_is_left_out(make_vault: MakeVault) -> None:
+def test_a_file_too_large_for_a_note_is_left_out(make_vault: MakeVault) -> None:
     root = make_vault("=== a.md\n=== huge.md\n")
     os.truncate(root / "huge.md", MOST_NOTE_BYTES + 1)
     assert notes_of(root) == ["a.md"]
@@ -296,13 +296,13 @@ def test_a_tree_of_a_thousand_folders_does_not_stop_the_walk(make_vault: MakeVau
     try:
         assert "a.md" in notes_of(root)
     finally:
-        while folder != root:  # pytest's own removal is recursive, too
+        while folder != root:  # pytest's own removal is recursive too
             folder.rmdir()
             folder = folder.parent
 
 
 @posix_only
-def test_a_linked_gitignore_counts_as_little_for_a_branch_as_for_the_vault(
+def test_a_linked_gitignore_is_ignored_for_a_branch_as_for_the_vault(
     make_vault: MakeVault,
 ) -> None:
     root = make_vault("=== rules\nsecret.md\n=== cust/acme/secret.md\n")
@@ -310,7 +310,7 @@ def test_a_linked_gitignore_counts_as_little_for_a_branch_as_for_the_vault(
     assert notes_of(root) == notes_of(root, "cust/acme")
 
 
-def test_an_edited_gitignore_holds_at_the_next_look(make_vault: MakeVault) -> None:
+def test_an_edited_gitignore_applies_to_the_next_walk(make_vault: MakeVault) -> None:
     root = make_vault("=== .gitignore\na.md\n=== a.md\n=== b.md\n=== cust/acme/a.md\n")
     vault = Vault(root)
     assert sorted(vault.walk().files) == ["b.md"]
@@ -323,7 +323,7 @@ def test_an_edited_gitignore_holds_at_the_next_look(make_vault: MakeVault) -> No
     assert sorted(vault.walk().files) == ["a.md", "b.md", "cust/acme/a.md"]
 
 
-def test_a_removed_gitignore_frees_a_branch_that_has_one_of_its_own(
+def test_a_removed_gitignore_no_longer_applies_to_a_branch_with_its_own(
     make_vault: MakeVault,
 ) -> None:
     root = make_vault(
@@ -336,7 +336,7 @@ def test_a_removed_gitignore_frees_a_branch_that_has_one_of_its_own(
     assert sorted(vault.walk("cust/acme").files) == ["cust/acme/secret.md"]
 
 
-def test_a_vault_must_be_a_folder_that_is_there(tmp_path: Path) -> None:
+def test_a_vault_must_be_an_existing_folder(tmp_path: Path) -> None:
     (tmp_path / "file.md").write_text("x", encoding="utf-8")
     for path in (tmp_path / "missing", tmp_path / "file.md"):
         with pytest.raises(VaultNotFound) as raised:
@@ -407,7 +407,7 @@ def test_the_walk_of_a_branch_is_its_part_of_the_whole_walk(
 @pytest.mark.parametrize(
     "branch", ["cust/node_modules", ".git", "log/old", "missing", "cust/acme/.git", "a.md"]
 )
-def test_a_branch_that_is_hidden_ignored_or_not_there_has_no_notes(
+def test_a_branch_that_is_hidden_ignored_or_missing_has_no_notes(
     make_vault: MakeVault, branch: str
 ) -> None:
     assert notes_of(make_vault(EVERYWHERE), branch) == []
@@ -426,8 +426,8 @@ INSIDE = (
 
 
 @pytest.fixture
-def house(make_vault: MakeVault, tmp_path: Path) -> Path:
-    """A vault with links of every kind, beside folders it must never show."""
+def linked_vault(make_vault: MakeVault, tmp_path: Path) -> Path:
+    """Make a vault with links of every kind beside folders that it must never show."""
     write_vault(
         tmp_path / "outside", f"=== secret.md\n{NEIGHBOUR}\n=== deep/secret.md\n{NEIGHBOUR}\n"
     )
@@ -562,25 +562,25 @@ HOSTILE = [
 
 @posix_only
 @pytest.mark.parametrize("given_path", HOSTILE, ids=lambda path: f"{len(path)} {ascii(path)[:60]}")
-def test_a_hostile_path_is_refused_in_plain_words(house: Path, given_path: str) -> None:
+def test_a_hostile_path_is_refused_in_plain_words(linked_vault: Path, given_path: str) -> None:
     with pytest.raises((PathRefused, NoteNotFound)) as raised:
-        Vault(house).checked_path(given_path)
+        Vault(linked_vault).checked_path(given_path)
     message = str(raised.value)
     assert NEIGHBOUR not in message
-    assert str(house.parent) not in message
+    assert str(linked_vault.parent) not in message
     assert raised.value.message.endswith((".", "'", '"'))
 
 
 @posix_only
 def test_a_hostile_path_opens_nothing_through_the_workspace(
-    house: Path, open_vault: OpenVault
+    linked_vault: Path, open_vault: OpenVault
 ) -> None:
-    workspace = open_vault(house)
+    workspace = open_vault(linked_vault)
     answers = []
     for given_path in HOSTILE:
         with pytest.raises(WorkingsetError) as raised:
             answers.append(printed(workspace.open(given_path)))
-        assert str(house.parent) not in str(raised.value)
+        assert str(linked_vault.parent) not in str(raised.value)
         assert NEIGHBOUR not in str(raised.value)
     assert answers == []
     assert NEIGHBOUR not in printed(workspace.full(budget=20_000))
@@ -598,8 +598,8 @@ PIECES = st.sampled_from(
 
 
 @posix_only
-def test_no_path_made_of_hostile_pieces_leads_out(house: Path) -> None:
-    vault = Vault(house)
+def test_no_path_made_of_hostile_pieces_leads_out(linked_vault: Path) -> None:
+    vault = Vault(linked_vault)
     shown = set(vault.walk().files)
 
     @given(st.lists(PIECES, max_size=9).map("".join), st.booleans())
@@ -635,16 +635,16 @@ FRIENDLY = [
 @posix_only
 @pytest.mark.parametrize(("given_path", "path", "lines"), FRIENDLY)
 def test_what_a_caller_types_names_the_note(
-    house: Path, given_path: str, path: str, lines: str | None
+    linked_vault: Path, given_path: str, path: str, lines: str | None
 ) -> None:
-    assert Vault(house).checked_path(given_path) == (path, lines)
+    assert Vault(linked_vault).checked_path(given_path) == (path, lines)
 
 
 @posix_only
-def test_a_link_inside_the_vault_names_the_real_note(house: Path) -> None:
-    (house / "short.md").symlink_to("cust/acme/index.md")
-    (house / "folder").symlink_to("cust/acme")
-    vault = Vault(house)
+def test_a_link_inside_the_vault_names_the_real_note(linked_vault: Path) -> None:
+    (linked_vault / "short.md").symlink_to("cust/acme/index.md")
+    (linked_vault / "folder").symlink_to("cust/acme")
+    vault = Vault(linked_vault)
     expected = ("cust/acme/index.md", None)
     assert vault.checked_path("short.md") == expected
     assert vault.checked_path("folder/index.md") == expected
@@ -693,9 +693,7 @@ ODD_NAMES = [
 
 @posix_only
 @pytest.mark.parametrize("path", ODD_NAMES, ids=ascii)
-def test_every_path_that_the_walk_prints_opens_as_it_stands(
-    make_vault: MakeVault, path: str
-) -> None:
+def test_every_path_that_the_walk_prints_can_be_opened(make_vault: MakeVault, path: str) -> None:
     vault = Vault(make_vault(f"=== {path}\ntext\n"))
     assert list(vault.walk().files) == [path]
     assert vault.checked_path(path) == (path, None)
@@ -723,7 +721,7 @@ def test_a_link_swapped_in_after_the_check_is_not_read(
     assert raised.value.errno in (errno.ELOOP, errno.ENOTDIR, errno.EMLINK)
 
 
-def test_a_fingerprint_is_of_files_only(make_vault: MakeVault) -> None:
+def test_only_files_have_a_fingerprint(make_vault: MakeVault) -> None:
     root = make_vault("=== a.md\ntext\n=== x.md/b.md\n")
     vault = Vault(root)
     found = vault.fingerprint("a.md")
@@ -733,7 +731,7 @@ def test_a_fingerprint_is_of_files_only(make_vault: MakeVault) -> None:
     assert [vault.fingerprint(path) for path in ("x.md", "missing.md", "a\0.md")] == [None] * 3
 
 
-def test_what_is_left_out_is_listed_by_status(open_vault: OpenVault) -> None:
+def test_status_lists_what_is_left_out(open_vault: OpenVault) -> None:
     workspace = open_vault(
         "=== a.md\n=== .gitignore\nb.md\n=== b.md\n=== plan (conflicted copy).md\n=== dist/x.md\n"
     )
@@ -752,7 +750,7 @@ def test_what_is_left_out_is_listed_by_status(open_vault: OpenVault) -> None:
 @pytest.mark.parametrize(
     ("most", "size"), [(200_000, 150_000), (200_000, 0), (200_000, 170_000), (100_000, 70_000)]
 )
-def test_a_file_is_read_to_its_end_whatever_its_size_was_said_to_be(
+def test_a_file_is_read_to_its_end_even_if_its_stated_size_is_wrong(
     tmp_path: Path, most: int, size: int
 ) -> None:
     content = os.urandom(150_000)

@@ -1,4 +1,4 @@
-"""One rule names a branch, whoever asks: a workspace over its index, and a hook that may have none."""
+"""One rule resolves branch names, in a workspace with an index and in a hook that may have none."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -99,7 +99,7 @@ def test_a_branch_is_found_by_its_name(
 
 @pytest.mark.parametrize("door", DOORS.values(), ids=DOORS)
 @pytest.mark.parametrize(("given", "near"), REFUSED.values(), ids=REFUSED)
-def test_what_names_no_branch_is_refused_with_near_matches(
+def test_a_name_without_a_branch_is_refused_with_near_matches(
     make_vault: MakeVault, door: Door, given: str, near: list[str]
 ) -> None:
     root = make_vault(VAULT)
@@ -111,7 +111,7 @@ def test_what_names_no_branch_is_refused_with_near_matches(
 
 
 @pytest.mark.parametrize("given", [given for given, _ in REFUSED.values()], ids=REFUSED)
-def test_every_door_refuses_in_the_same_words(make_vault: MakeVault, given: str) -> None:
+def test_every_caller_gets_the_same_refusal(make_vault: MakeVault, given: str) -> None:
     root = make_vault(VAULT)
     said = set()
     for door in DOORS.values():

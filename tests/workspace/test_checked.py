@@ -1,4 +1,4 @@
-"""An answer is given only when the disk is as the snapshot it was composed from."""
+"""An answer is returned only if the disk matches the snapshot it was composed from."""
 
 import threading
 from collections.abc import Callable
@@ -17,14 +17,14 @@ NOTE = "cust/acme/call.md"
 VAULT = f"=== {NOTE}\n# Call\n\nround 0\n=== wiki/terms.md\n# Terms\n\nzebra\n"
 
 
-def telling(
+def answer_while(
     workspace: Workspace,
     meanwhile: Callable[[int], None],
     *,
     scope: str | None = "cust/acme",
     quoted_only: bool = False,
 ) -> tuple[str, int]:
-    """What the note says, told while `meanwhile` happens after each reading; how often it was read."""
+    """Answer with the text of the note, run `meanwhile` after each reading, and count the readings."""
     readings = 0
 
     def compose(snapshot: View, _room: int) -> Answer[None]:
@@ -42,7 +42,7 @@ def telling(
 
 @pytest.mark.parametrize("quoted_only", [False, True])
 @pytest.mark.parametrize("scope", ["cust/acme", None])
-def test_what_another_client_refreshed_meanwhile_is_told(
+def test_an_answer_includes_what_another_client_refreshed_meanwhile(
     open_vault: OpenVault, scope: str | None, *, quoted_only: bool
 ) -> None:
     here = open_vault(VAULT)
@@ -52,20 +52,20 @@ def test_what_another_client_refreshed_meanwhile_is_told(
         if reading == 0:
             (here.vault.root / NOTE).write_text("# Call\n\nround 1, longer\n", encoding="utf-8")
             assert there.freshness.refresh()
-            assert here.freshness.refresh()  # this server's own follower saw it, too
+            assert here.freshness.refresh()  # this server's own follower saw it too
 
-    answer, readings = telling(here, another_client, scope=scope, quoted_only=quoted_only)
+    answer, readings = answer_while(here, another_client, scope=scope, quoted_only=quoted_only)
     assert "round 1" in answer
     assert "round 0" not in answer
     assert "index current" in answer
     assert readings == 2
 
 
-def test_a_write_elsewhere_does_not_make_an_answer_repeat(open_vault: OpenVault) -> None:
+def test_a_write_in_another_branch_does_not_repeat_an_answer(open_vault: OpenVault) -> None:
     here = open_vault(VAULT)
     there = open_vault(here.vault.root)
 
-    assert here.freshness.refresh("cust/acme")  # a note written a moment ago is read again once
+    assert here.freshness.refresh("cust/acme")  # a note that was just written is read again once
 
     def another_branch(reading: int) -> None:
         (here.vault.root / "wiki/terms.md").write_text(
@@ -73,7 +73,7 @@ def test_a_write_elsewhere_does_not_make_an_answer_repeat(open_vault: OpenVault)
         )
         assert there.freshness.refresh()
 
-    answer, readings = telling(here, another_branch)
+    answer, readings = answer_while(here, another_branch)
     assert "index current" in answer
     assert readings == 1
 
@@ -89,10 +89,10 @@ def test_a_vault_that_keeps_changing_is_answered_as_behind(
             f"# Call\n\nround {'I' * (reading + 2)}\n", encoding="utf-8"
         )
 
-    answer, readings = telling(here, keeps_changing, quoted_only=quoted_only)
+    answer, readings = answer_while(here, keeps_changing, quoted_only=quoted_only)
     assert "index behind: the vault keeps changing" in answer.partition("\n")[0]
     assert readings == ROUNDS + 1
-    answer, _ = telling(here, lambda _reading: None)
+    answer, _ = answer_while(here, lambda _reading: None)
     assert "index current" in answer
 
 

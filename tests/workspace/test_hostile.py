@@ -1,7 +1,7 @@
-"""Hostile input of whole kinds: paths, links swapped in, notes, arguments, no watches left.
+"""Hostile input: paths, links swapped in, notes, arguments, and no file watches left.
 
-Whatever comes: an answer within its budget and a second, or one plain sentence, and the next call
-works. Seconds are those of this thread's processor time, so that a busy machine fails no test.
+Each call gets an answer within its budget and a second, or one plain sentence, and the next call works.
+Times are CPU time of this thread, so that a busy machine fails no test.
 """
 
 import os
@@ -34,7 +34,7 @@ from workingset_mcp.workspace.facade import Workspace
 posix_only = pytest.mark.skipif(os.name != "posix", reason="POSIX links, pipes and names")
 pytestmark = pytest.mark.timeout(120)  # many examples in one test, on a machine that may be busy
 
-MOST_CALL_SECONDS = 2.0  # of processor time, on a machine with other work
+MOST_CALL_SECONDS = 6.0  # CPU; the slowest takes 2 s on a busy machine, and a hang takes minutes
 MOST_BUILD_SECONDS = 5.0
 HIDDEN_WORD = "hexenschuss"
 VAULT = (
@@ -48,7 +48,7 @@ VAULT = (
 
 
 def ask(tool: Callable[..., Answer[object]], *arguments: Any, **named: Any) -> str | None:
-    """What a tool says, None where it refuses: within a second and its budget, and valid text."""
+    """What a tool says, None where it refuses: in time, within its budget, and valid text."""
     started = time.thread_time()
     try:
         text: str | None = printed(tool(*arguments, **named))
@@ -72,7 +72,7 @@ def _table_loaded() -> None:
 
 # -- paths -----------------------------------------------------------------------------------------
 
-WRITTEN = [  # what must not be read, as paths from the vault's root
+WRITTEN = [  # paths from the vault's root that must not be read
     "../outside/secret.md",
     "../vault-labs/secret.md",
     "{outside}/secret.md",
@@ -144,7 +144,7 @@ CORPUS = [(written, form) for written in (*WRITTEN, *LINKED) for form in FORMS]
 
 
 def write_secrets(root: Path) -> Path:
-    """What lies beside the vault, and what in it is no source; the folder outside."""
+    """Write secrets beside the vault and in files that are not notes; return the outside folder."""
     outside = root.with_name("outside")
     for path in ("outside/secret.md", "vault-labs/secret.md"):
         write_vault(root.parent, f"=== {path}\n# {HIDDEN_WORD}\n")
@@ -155,7 +155,7 @@ def write_secrets(root: Path) -> Path:
 
 
 def link_secrets(root: Path, outside: Path) -> None:
-    """Links out of the vault, to what is no source, to nothing, to themselves; and a pipe."""
+    """Make a pipe, and links out of the vault, to files that are not notes, to nothing, and to themselves."""
     for name, target in (
         ("out.md", outside / "secret.md"),
         ("outdir", outside),
@@ -172,7 +172,7 @@ def link_secrets(root: Path, outside: Path) -> None:
 
 
 @posix_only
-def test_no_form_of_a_path_leads_to_what_is_no_source(open_vault: OpenVault) -> None:
+def test_no_spelling_of_a_path_reads_what_is_not_a_note(open_vault: OpenVault) -> None:
     workspace = open_vault(VAULT)
     outside = write_secrets(workspace.vault.root)
     link_secrets(workspace.vault.root, outside)
@@ -251,7 +251,7 @@ SWAPS: dict[str, Callable[[Path, Path], None]] = {
 
 @posix_only
 @pytest.mark.parametrize("swap", SWAPS)
-def test_what_is_swapped_in_between_check_and_open_is_not_read(
+def test_a_link_swapped_in_between_check_and_open_is_not_read(
     open_vault: OpenVault, monkeypatch: pytest.MonkeyPatch, swap: str
 ) -> None:
     workspace = open_vault(VAULT)
@@ -349,7 +349,7 @@ NOTES: dict[str, str] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", NOTES)  # 10 MB take 2 to 4 s: indexed, then asked by every tool
+@pytest.mark.parametrize("name", NOTES)  # 10 MB take 2 to 4 s: index, then call every tool
 def test_a_hostile_note_is_indexed_and_every_answer_keeps_its_time(
     make_vault: MakeVault, name: str
 ) -> None:
@@ -389,7 +389,7 @@ def test_two_hundred_folders_deep_a_note_is_found_and_opened_as_printed(
     root = make_vault(VAULT)
     folder = "/".join(f"{name}{level}" for level in range(200))
     handle = os.open(root, os.O_RDONLY)
-    try:  # level by level, since the whole path may be longer than the system takes
+    try:  # level by level, because the whole path may be too long for the system
         for part in folder.split("/"):
             os.mkdir(part, dir_fd=handle)
             inner = os.open(part, os.O_RDONLY, dir_fd=handle)
@@ -443,7 +443,7 @@ CALLS_AN_EXAMPLE = 40
 @given(st.lists(TEXTS, min_size=NOTES_AN_EXAMPLE, max_size=NOTES_AN_EXAMPLE))
 @hypothesis_settings(
     max_examples=2_000 // NOTES_AN_EXAMPLE, phases=HASTY, suppress_health_check=list(HealthCheck)
-)  # 5 s: two thousand notes are indexed, opened and asked about
+)  # 5 s: two thousand notes are indexed, opened and searched
 def test_two_thousand_random_notes_are_indexed_and_answered_from(
     tmp_path_factory: pytest.TempPathFactory, texts: list[str]
 ) -> None:
@@ -454,7 +454,7 @@ def test_two_thousand_random_notes_are_indexed_and_answered_from(
     workspace = Workspace(root, Settings(), in_memory=True)
     try:
         workspace.build()
-        briefs = sum("workingset-brief" in text for text in texts)  # such a note may be a brief
+        briefs = sum("workingset-brief" in text for text in texts)  # such a note can be a brief
         counted = re.search(r"note: (\d+) in ", printed(workspace.items("note", budget=1_000)))
         assert counted
         assert 44 - briefs <= int(counted[1]) <= 44
@@ -474,7 +474,7 @@ def test_two_thousand_random_notes_are_indexed_and_answered_from(
 
 
 class Long(NamedTuple):
-    """A long text, short to print."""
+    """A long text with a short repr."""
 
     piece: str
     times: int
@@ -484,7 +484,7 @@ class Long(NamedTuple):
 
 
 def spelled(value: Any) -> Any:
-    """An argument with its long texts written out."""
+    """Return an argument with its long texts expanded."""
     if isinstance(value, Long):
         return str(value)
     return [spelled(part) for part in value] if isinstance(value, list) else value
@@ -503,7 +503,7 @@ WORDS = st.one_of(
 def mostly(
     right: list[Any], wrong: list[Any], others: st.SearchStrategy[Any] = WORDS
 ) -> st.SearchStrategy[Any]:
-    """Four of five values right, so that calls with several arguments come through."""
+    """Make four of five values valid, so that calls with several arguments succeed."""
     odd = st.one_of(st.sampled_from(wrong), others)
     return st.integers(0, 4).flatmap(lambda number: odd if number == 0 else st.sampled_from(right))
 

@@ -1,1 +1,1 @@
-"""From rows of the index to the text of an answer, within its budget. Not here: whether it is current (`workspace`)."""
+"""Turn rows of the index into answers within a budget. Not here: keeping the index current (`workspace`)."""

@@ -1,30 +1,33 @@
 """The answer as a value, and how it is printed: header line, warnings, body, and marks notes cannot forge.
 
-An answer is composed without a header, then put together within a budget. `printed` is the one function
-that turns it into text; whoever needs a part of it reads a field. Pure. Not here: what the body says.
+An answer is composed without a header; `put_together` adds the budget, the state and the cost. Only
+`printed` turns it into text; other code reads its fields. Pure. Not here: what the body says.
 """
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, NamedTuple, TypeVar
 
 from workingset_mcp.answers.budget import (
+    LEAST_BUDGET,
     MOST_BUDGET,
+    clipped,
     count_tokens,
     estimate_tokens,
     fits,
     is_counted_exactly,
     priced,
 )
-from workingset_mcp.errors import ArgumentError
+from workingset_mcp.caller import stop_if_gone
+from workingset_mcp.errors import ArgumentError, WorkingsetError
+from workingset_mcp.escaping import holds_unseen, show_line, show_name, write_json
 
 Content = TypeVar("Content", covariant=True)
 
 
 class Source(NamedTuple):
-    """Lines of a note, both ends included; the whole note where `first` is 0."""
+    """A range of lines of a note, both ends included; the whole note if `first` is 0."""
 
     path: str
     first: int = 0
@@ -32,28 +35,29 @@ class Source(NamedTuple):
 
     @property
     def lines(self) -> str:
-        """`12`, `12-40`, or nothing for the whole note."""
+        """`12`, `12-40`, or the empty string for the whole note."""
         if not self.first:
             return ""
         return f"{self.first}-{self.last}" if self.last > self.first else str(self.first)
 
     def __str__(self) -> str:
-        return f"{self.path}:{self.lines}" if self.first else self.path
+        name = show_name(self.path)
+        return f"{name}:{self.lines}" if self.first else name
 
 
 class Call(NamedTuple):
-    """A call of a tool, as an answer names it for the next step."""
+    """A tool call that an answer suggests as the next step."""
 
     tool: str
     arguments: Mapping[str, str]
 
     @property
     def written_arguments(self) -> str:
-        """The arguments as they stand in the call: one line, whatever is in them."""
+        """The arguments as the call prints them: always on one line."""
         return ", ".join(f"{name}={quoted(value)}" for name, value in self.arguments.items())
 
     def adding(self, **arguments: str) -> "Call":
-        """The same call with more arguments."""
+        """Return the same call with more arguments."""
         return Call(self.tool, {**self.arguments, **arguments})
 
     def __str__(self) -> str:
@@ -62,9 +66,9 @@ class Call(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Answer(Generic[Content]):
-    """What was asked, in words for an agent (`body`) and as values for a program (`content`).
+    """The answer to a call: as text for an agent (`body`), as values for a program (`content`).
 
-    `state`, `budget`, `tokens` and `cost` are set when it is put together.
+    `put_together` sets `state`, `budget`, `tokens` and `cost`.
     """
 
     subject: str
@@ -74,72 +78,83 @@ class Answer(Generic[Content]):
     sources: tuple[Source, ...] = ()
     found: bool = True
     next_calls: tuple[Call, ...] = ()
-    # Of the body, where its parts were counted one by one. Texts that each end with a line end and begin
-    # with neither a blank nor a slash cost together what they cost alone.
+    # Tokens of the body, if its parts were counted one by one: counts add up when each part ends in a
+    # newline and the next starts with neither space nor slash.
     body_tokens: int | None = None
     state: str = ""
     budget: int = 0
-    tokens: int = 0  # of the printed whole
-    cost: int = 0  # the tokens its header names: times the margin of the settings
+    tokens: int = 0  # of the whole printed answer
+    cost: int = 0  # `tokens` times the margin of the settings; the header names it
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Paths of the notes it quotes, each once."""
+        """Paths of the notes that the answer quotes, each once."""
         return tuple(dict.fromkeys(source.path for source in self.sources))
 
 
 def header(answer: Answer[object]) -> str:
-    """The first line of a printed answer, without its line end."""
+    """Return the first line of a printed answer, without its line end."""
     return (
         f"[workingset] {answer.subject} · {answer.cost:,}/{answer.budget:,} tokens · {answer.state}"
     )
 
 
 def printed(answer: Answer[object]) -> str:
-    """The answer as a client gets it. Nothing reads this text again."""
+    """Return the text that a client gets. Nothing parses this text again."""
     return f"{header(answer)}\n{_warning_lines(answer.warnings)}{answer.body}"
 
 
 def _warning_lines(warnings: Sequence[str]) -> str:
-    return "".join(f"warning: {line}\n" for line in warnings)
+    return "".join(f"warning: {show_line(line)}\n" for line in warnings)
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the client at the other end lets through."""
+    """The largest answer that a client accepts."""
 
     most_tokens: int = MOST_BUDGET
     max_bytes: int | None = None
+
+    def left_beside(self, text: str, reserved: float = 0.0) -> "Limits":
+        """What is left beside a text, less a share that is kept for more."""
+        tokens = int((self.most_tokens - count_tokens(text)) * (1 - reserved))
+        size = self.max_bytes
+        if size is not None:
+            size = int((size - len(text.encode("utf-8", "replace"))) * (1 - reserved))
+        return Limits(tokens, size)
 
 
 _BACKTICKS = re.compile(r"`{3,}")
 _SOURCE_MARK = re.compile(r"_(?=\[[^\n]*\]_)")
 _FENCE = re.compile(r"((?: {0,3}> ?)*+) {0,3}(`{3,}(?=[^`]*$)|~{3,})(.*)")
-_BREAKS = re.compile("[\x7f-\x9f\u2028\u2029]")
+_COMMENT_ENDS = re.compile(r"<(?=!--)|(?<=--)>|(?<=--!)>")
 _MOST_WARNINGS = 5
 _TIGHT_WARNING_TOKENS = 60
+_MOST_REFUSAL_TOKENS = 2_000  # where a call names no budget
 
 
 def checked_budget(
     budget: int | None, default: int, least: int, most: int = MOST_BUDGET
 ) -> tuple[int, str]:
-    """The budget that holds, and a warning when it was lowered. Raises ArgumentError below `least`."""
-    asked = default if budget is None else budget
-    if asked < least:
+    """Return the effective budget, and a warning if it was lowered. Raises ArgumentError below `least`."""
+    tokens = default if budget is None else budget
+    if tokens < least:
         if budget is None:
             return least, ""
         raise ArgumentError(
-            f"budget={asked} is too small.", f"Give {least} to {most:,} tokens, or leave it out."
+            f"budget={tokens} is too small.", f"Give {least} to {most:,} tokens, or leave it out."
         )
-    if asked > most:
-        return most, f"budget lowered from {asked:,} to {most:,}, the most here" if budget else ""
-    return asked, ""
+    if tokens > most:
+        return most, f"budget lowered from {tokens:,} to {most:,}, the most here" if budget else ""
+    return tokens, ""
 
 
 def put_together(
     answer: Answer[Content], *, budget: int, state: str, margin: float = 1.0
 ) -> Answer[Content]:
-    """The answer with its budget, its state, and the cost of the printed whole, header included."""
+    """Add the budget, the state, and the cost of the printed answer, header included."""
+    if holds_unseen(answer.body):  # inside a quote: elsewhere it is escaped
+        answer = replace(answer, subject=f"{answer.subject} · holds invisible characters")
     below = f"{_warning_lines(answer.warnings)}{answer.body}"
     above = below[: len(below) - len(answer.body)]
     tokens, before = answer.body_tokens or estimate_tokens(below), ""
@@ -171,16 +186,17 @@ def fit_answer(
     max_bytes: int | None,
     margin: float = 1.0,
 ) -> Answer[Content]:
-    """The fullest answer within the budget: `compose` gets less and less room until it fits.
+    """Return the fullest answer within the budget: call `compose` with less room until its answer fits.
 
-    `compose` takes tokens to fill and returns an answer that was put together. Raises ArgumentError
-    when even the shortest answer does not fit.
+    `compose` takes the number of tokens to fill and returns an answer from `put_together`. Raises
+    ArgumentError if even the shortest answer does not fit.
     """
     room = int(budget / margin)
     if max_bytes is not None:
         room = min(room, max_bytes)
     step = 4
     while room >= 0:
+        stop_if_gone()
         made = compose(room)
         text = printed(made)
         if fits(text, made.tokens, budget, max_bytes, margin):
@@ -197,8 +213,23 @@ def fit_answer(
     )
 
 
+def fit_refusal(
+    error: WorkingsetError, budget: int | None, limits: Limits, margin: float = 1.0
+) -> str:
+    """What a refused call is told, within its budget and the bytes of its client: the hint is cut first."""
+    asked = _MOST_REFUSAL_TOKENS if budget is None else max(budget, LEAST_BUDGET)
+    most = int(min(asked, limits.most_tokens) / margin)
+    message = clipped(error.message, most * 2 // 3)
+    hint = clipped(error.hint, most - count_tokens(message) - 1)
+    text = f"{message} {hint}".strip()
+    raw = text.encode("utf-8", "replace")
+    if limits.max_bytes is None or len(raw) <= limits.max_bytes:
+        return raw.decode("utf-8")
+    return raw[: limits.max_bytes - 3].decode("utf-8", "ignore") + "…"
+
+
 def shown_warnings(warnings: Sequence[str], *, tight: bool) -> list[str]:
-    """The warnings an answer prints; where room is tight, their count and the call that lists them."""
+    """Return the warnings to print; if room is `tight`, at most one, and a count with the call for the rest."""
     if not warnings:
         return []
     most = 1 if tight else _MOST_WARNINGS
@@ -211,9 +242,9 @@ def shown_warnings(warnings: Sequence[str], *, tight: bool) -> list[str]:
 
 
 def fenced(text: str) -> str:
-    """Text of a note inside a fence longer than any run of backticks in it.
+    """Put text of a note into a fence longer than any run of backticks in it.
 
-    When the text has no line end at its end, one is added before the closing fence.
+    If the text does not end in a newline, one is added before the closing fence.
     """
     runs = _BACKTICKS.findall(text) if "```" in text else ()
     longest = max(map(len, runs), default=2)
@@ -223,25 +254,25 @@ def fenced(text: str) -> str:
 
 
 def closing_fence(lines: Sequence[str]) -> list[str]:
-    """The line that closes a code block which these lines leave open; none when they close it."""
-    opened = prefix = ""
+    """Return the line that closes the code block these lines leave open; empty if they leave none open."""
+    opening = prefix = ""
     for line in lines:
-        if opened and prefix and not line.lstrip().startswith(">"):
-            opened = ""  # a block inside a quote ends with the quote
+        if opening and prefix and not line.lstrip().startswith(">"):
+            opening = ""  # a code block inside a block quote ends with it
         matched = _FENCE.match(line)
         if not matched:
             continue
-        if not opened:
-            prefix, opened = matched[1], matched[2]
-        elif matched[2].startswith(opened) and not matched[3].strip():
-            opened = ""
-    return [prefix + opened] if opened else []
+        if not opening:
+            prefix, opening = matched[1], matched[2]
+        elif matched[2].startswith(opening) and not matched[3].strip():
+            opening = ""
+    return [prefix + opening] if opening else []
 
 
 def quoted_block(text: str, number: int, *runs: Source) -> str:
-    """Text of a note inside a pair of comments whose closing mark is not in the text.
+    """Put text of a note between two comments; the closing one does not occur in the text.
 
-    `runs`: the lines it was taken from, of one note.
+    `runs`: the line ranges that the text comes from, all of one note.
     """
     while f"<!-- /quote {number} -->" in text:
         number += 1
@@ -251,22 +282,21 @@ def quoted_block(text: str, number: int, *runs: Source) -> str:
 
 
 def source_mark(*sources: Source, also: str = "") -> str:
-    """The mark that ends a line of a brief: where the line comes from, and what else to say of it."""
+    """Return the mark at the end of a line of a brief: its sources, then `also`."""
     return f"_[{', '.join(map(str, sources))}{also}]_"
 
 
 def marked_line(text: str, *sources: Source, also: str = "") -> str:
-    """A line of a note followed by its sources; text in it that looks like our mark is escaped."""
-    escaped = _SOURCE_MARK.sub(r"\\_", text)
+    """A line of a note followed by its sources; what it holds that is unseen or looks like our mark is escaped."""
+    escaped = _SOURCE_MARK.sub(r"_\\", show_line(text))
     return f"{escaped} {source_mark(*sources, also=also)}"
 
 
 def quoted(value: str) -> str:
-    """A value between quotes, escaped so that it stands on one line and reads back the same."""
-    text = json.dumps(value.encode("utf-8", "replace").decode("utf-8"), ensure_ascii=False)
-    return _BREAKS.sub(lambda matched: f"\\u{ord(matched[0]):04x}", text)
+    """Quote a value and escape it, so that it fits on one line and reads back unchanged."""
+    return _COMMENT_ENDS.sub(lambda end: f"\\u{ord(end[0]):04x}", write_json(value))
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
-    """`1 note`, `2 notes`."""
+    """Return a number with its noun: `1 note`, `2 notes`."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

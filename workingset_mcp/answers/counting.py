@@ -1,6 +1,6 @@
-"""Token counts of notes: made once, kept in the index.
+"""Token counts of notes, made once and kept in the index.
 
-Counting costs more than indexing, so it happens behind it, or when an answer first needs the number.
+Counting takes longer than indexing, so it runs after indexing, or when an answer first needs the number.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,7 +12,7 @@ from workingset_mcp.index.rows import NoteRow
 
 
 def tokens_of(snapshot: View, index: Engine, notes: Sequence[NoteRow]) -> dict[int, int]:
-    """Tokens of these notes by id; missing counts are made and kept."""
+    """Return the tokens of these notes by id; count what is missing and save it."""
     tokens = {note.id: note.tokens for note in notes if note.tokens is not None}
     missing = [(note.id, note.digest) for note in notes if note.tokens is None]
     if missing:

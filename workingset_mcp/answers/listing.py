@@ -1,7 +1,7 @@
-"""Exact counts and lists over every note: what ranked passages cannot answer.
+"""Exact counts and lists over every note, which ranked passages cannot give.
 
-Counts are over all, whatever fits below them. Boxes count as they stand, duplicates included; boxes
-in fences and comments are none. Not here: a brief's choice of items (`brief`).
+A count covers every match, also those that do not fit below it. Duplicate boxes count each time; boxes in
+fences and comments do not count. Not here: which items a brief shows (`brief`).
 """
 
 import re
@@ -12,8 +12,10 @@ from heapq import nsmallest
 from typing import Literal, NamedTuple, get_args
 
 from workingset_mcp.answers.answer import Answer, Source, counted, marked_line
-from workingset_mcp.answers.budget import count_tokens, take_lines
+from workingset_mcp.answers.budget import clipped, count_tokens, echo_tokens, take_lines
+from workingset_mcp.caller import stop_if_gone
 from workingset_mcp.errors import ArgumentError
+from workingset_mcp.escaping import read_name, show_line, show_name
 from workingset_mcp.index import Scope, View
 from workingset_mcp.index.query import WHOLE_VAULT
 from workingset_mcp.index.rows import ListedRow
@@ -44,7 +46,7 @@ _FOLDED_AT_ONCE = 1_000  # lines
 
 
 class Listing(NamedTuple):
-    """What was counted: the total, the undated left out by dates, the items shown, every group."""
+    """A counted list: the total, the undated items that a window leaves out, the items shown, every group."""
 
     total: int
     undated: int
@@ -53,7 +55,7 @@ class Listing(NamedTuple):
 
 
 class ListRequest(NamedTuple):
-    """What is listed: a kind, and the filters on it. `due_before` is an ISO date of any precision."""
+    """A kind of item to list, and its filters. `due_before` is an ISO date of any precision."""
 
     kind: str = "open"
     scope: Scope = WHOLE_VAULT
@@ -64,7 +66,7 @@ class ListRequest(NamedTuple):
 
 
 def checked(asked: ListRequest) -> ListRequest:
-    """The same, its words spelled as ours. Raises ArgumentError."""
+    """Normalize the kind and the grouping of a request. Raises ArgumentError."""
     kind = asked.kind.strip().lower().replace("-", "_")
     kind = {
         "todo": "open",
@@ -90,15 +92,20 @@ def compose_list(
     left_out: Iterable[LeftOut],
     branch_of: Callable[[str], str],
     room: int,
+    *,
+    is_whole: bool = True,
 ) -> Answer[Listing]:
-    """The answer: the total, the groups (largest first), then the items that fit."""
+    """Compose the answer: the total, the groups (largest first), then the items that fit.
+
+    `is_whole`: every note of the scope was read, so a count is exact.
+    """
     undated = 0
     everything = _listed(snapshot, asked, left_out, branch_of)
     if asked.scope.has_window:
         meant = _filtered(everything, asked._replace(scope=asked.scope.anytime()))
         undated = sum(1 for one in meant if not one.date)
     found = _filtered(everything, asked)
-    subject = f"items · {asked.kind}: {len(found):,} in {_where(asked, found)}"
+    subject = f"items · {asked.kind}: {len(found):,} in {_where(asked, found, room)}"
     head = ""
     if undated:
         have = counted(undated, "more has", "more have")
@@ -110,8 +117,9 @@ def compose_list(
         groups = _group_lines(counts, asked.group_by, kind, max(room // 2, 60))
     if not found:
         listing = Listing(0, undated, (), tuple(counts))
-        return Answer(subject, head + _nothing(asked), listing, found=False)
-    first = nsmallest(max(room, 1), found, key=_order)  # each takes a token at least
+        nothing = _nothing(asked, room, is_whole=is_whole)
+        return Answer(subject, head + nothing, listing, found=False)
+    first = nsmallest(max(room, 1), found, key=_order)  # each costs at least one token
     lines = [f"{_shown(one)}\n" for one in first]
     left = room - count_tokens(head + groups) - 40
     kept = take_lines(lines, left)
@@ -153,14 +161,16 @@ def _remarks(
         if branch in (None, note.branch)
         for remark in note.remarks
     ]
-    for path, reason in left_out:
-        if not reason.is_intended and branch in (None, branch_of(path)):
-            found.append(ListedRow(branch_of(path), path, 0, "", "remark", f"left out: {reason}"))
+    for left in left_out:
+        of = branch_of(left.path)
+        if not left.reason.is_intended and branch in (None, of):
+            path = read_name(left.name)  # a row is printed as a name
+            found.append(ListedRow(of, path, 0, "", "remark", left.said))
     return found
 
 
 def _filtered(listed: Iterable[ListedRow], asked: ListRequest) -> list[ListedRow]:
-    """What passes the filters that are set."""
+    """Apply the filters that are set."""
     owner = asked.owner.strip().lstrip("@").casefold()
     due_before = asked.due_before
     if owner:
@@ -174,12 +184,13 @@ def _filtered(listed: Iterable[ListedRow], asked: ListRequest) -> list[ListedRow
 
 
 def _holding(listed: Sequence[ListedRow], asked: str) -> list[ListedRow]:
-    """Those whose line holds the asked text, emphasis aside; a whole note also by its path."""
+    """Keep the items whose line contains a text, emphasis aside; a whole note also matches by its path."""
     literal = " ".join(asked.split()).casefold()
     plain = folded(asked)
-    plain = plain if re.search(r"\w", plain) else literal  # `.*` is not a full stop
+    plain = plain if re.search(r"\w", plain) else literal  # folding would turn `.*` into `.`
     found: list[ListedRow] = []
     for start in range(0, len(listed), _FOLDED_AT_ONCE):
+        stop_if_gone()
         some = listed[start : start + _FOLDED_AT_ONCE]
         texts = [one.text if one.line else f"{one.text}\n{one.path}" for one in some]
         found.extend(
@@ -208,14 +219,15 @@ def _newest_first(date: str) -> int:
     return -int(date.replace("-", "").ljust(8, "0") or 0)
 
 
-def _where(asked: ListRequest, found: Sequence[ListedRow]) -> str:
-    scope = asked.scope
-    parts = [scope.branch or counted(len({one.branch for one in found}), "branch", "branches")]
+def _where(asked: ListRequest, found: Sequence[ListedRow], room: int) -> str:
+    scope, most = asked.scope, echo_tokens(room, 6)
+    branches = counted(len({one.branch for one in found}), "branch", "branches")
+    parts = [clipped(show_name(scope.branch), most) if scope.branch else branches]
     if asked.owner:
         owner = asked.owner[:40].encode("utf-8", "replace").decode("utf-8")
-        parts.append(f"of {' '.join(owner.split())}")
+        parts.append(f"of {clipped(show_line(' '.join(owner.split())), most)}")
     if asked.text:
-        parts.append(f"with {asked.text[:40]!r}")
+        parts.append(f"with {clipped(repr(asked.text[:40]), most)}")
     if scope.has_window:
         parts.append(f"dated {scope.since or '…'} to {scope.until or '…'}")
     if asked.due_before:
@@ -224,7 +236,7 @@ def _where(asked: ListRequest, found: Sequence[ListedRow]) -> str:
 
 
 def _group_counts(found: Sequence[ListedRow], group_by: str) -> list[tuple[str, int]]:
-    """Groups with their counts, largest first; an item of two owners counts for both."""
+    """Count the items by group, largest first; an item with two owners counts for both."""
     if group_by == "owner":
         counts = _people(Counter(name for one in found for name in _owners_of(one)))
     else:
@@ -233,9 +245,12 @@ def _group_counts(found: Sequence[ListedRow], group_by: str) -> list[tuple[str, 
 
 
 def _group_lines(ordered: Sequence[tuple[str, int]], group_by: str, kind: str, room: int) -> str:
-    """The largest groups as a table."""
+    """Print the largest groups as a table."""
     lines = [f"| {group_by} | {kind} |\n", "|---|---|\n"]
-    lines += [f"| {name.replace('|', '/')} | {count} |\n" for name, count in ordered[:_MOST_GROUPS]]
+    show = show_name if group_by in ("branch", "folder", "path") else show_line
+    lines += [
+        f"| {show(name).replace('|', '/')} | {count} |\n" for name, count in ordered[:_MOST_GROUPS]
+    ]
     kept = take_lines(lines, room)
     text = "".join(lines[:kept])
     hidden = len(ordered) - max(0, kept - 2)
@@ -243,7 +258,7 @@ def _group_lines(ordered: Sequence[tuple[str, int]], group_by: str, kind: str, r
 
 
 def _people(counts: Counter[str]) -> Counter[str]:
-    """The same counts, a name once however it is cased, under its most frequent spelling."""
+    """Merge names that differ only in case, under the most frequent spelling."""
     spelled: dict[str, str] = {}
     people: Counter[str] = Counter()
     for name, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])):
@@ -252,7 +267,7 @@ def _people(counts: Counter[str]) -> Counter[str]:
 
 
 def _owners_of(one: ListedRow) -> Iterable[str]:
-    """Each person once, in the first spelling."""
+    """Return each owner once, in the first spelling."""
     if not one.owners:
         return ["(none)"]
     return {name.casefold(): name for name in reversed(one.owners.split("\n"))}.values()
@@ -278,6 +293,12 @@ def _shown(one: ListedRow) -> str:
     return f"- {box}{date}{marked_line(one.text, _source_of(one))}"
 
 
-def _nothing(asked: ListRequest) -> str:
-    where = f" of {asked.scope.branch}" if asked.scope.branch else ""
+def _nothing(asked: ListRequest, room: int, *, is_whole: bool) -> str:
+    branch = clipped(show_name(asked.scope.branch or ""), echo_tokens(room, 6))
+    where = f" of {branch}" if branch else ""
+    if not is_whole:
+        return (
+            f"None in the notes{where} that could be read; those left out may hold some:"
+            ' list_items(kind="remark") names them.\n'
+        )
     return f"None. Counted over every note{where}; this is exact.\n"

@@ -1,6 +1,6 @@
-"""Opening a note: the asked lines or section, as much as fits, and the call for the rest. Pure.
+"""Open a note: the requested lines or section, as much as fits, and the call for the rest. Pure.
 
-Joining the shown parts gives the file. A line longer than the budget is shown in pieces, named
+The parts, joined, are the file. A line longer than the budget comes in pieces, addressed as
 `line@character`.
 """
 
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from workingset_mcp.answers.answer import Call, Source, fenced
 from workingset_mcp.answers.budget import cut_to_tokens, take_lines
 from workingset_mcp.errors import ArgumentError, NoteNotFound
+from workingset_mcp.escaping import quote, show_name
 from workingset_mcp.notes.lines import folded, without_link_targets
 from workingset_mcp.notes.markdown import outline_of
 
@@ -21,7 +22,7 @@ _FENCE_TOKENS = 12
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """What to show of a note: lines from 1, and a character of the first to begin at (from 0)."""
+    """The lines of a note to show, counted from 1, and the character of the first to start at, from 0."""
 
     first_line: int
     last_line: int
@@ -30,9 +31,9 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class NotePart:
-    """A part of a note: as printed (`body`, `lines`) and as it stands (`text`).
+    """A part of a note: as printed (`body`, `lines`) and verbatim (`text`).
 
-    `next_lines` continues it; empty at the end.
+    `next_lines` names the lines that follow; it is empty at the end.
     """
 
     body: str
@@ -43,49 +44,49 @@ class NotePart:
 
     @property
     def next_call(self) -> Call | None:
-        """The call for what follows."""
+        """The call for the lines that follow."""
         if not self.next_lines:
             return None
         return Call("open_source_file", {"path": self.source.path, "lines": self.next_lines})
 
 
-def span_of(asked: str | None, line_count: int) -> Span:
-    """The span that `12-40`, `12`, `12-` or `12@3000` names. Raises ArgumentError."""
-    if asked is None:
+def span_of(lines: str | None, line_count: int) -> Span:
+    """Parse `12-40`, `12`, `12-` or `12@3000` into a span. Raises ArgumentError."""
+    if lines is None:
         return Span(1, line_count)
-    if _RANGES.match(asked):  # as a brief names the lines of a quote: shown from first to last
-        numbers = [int(number) for number in re.findall(r"\d+", asked)]
-        asked = f"{min(numbers)}-{max(numbers)}"
-    matched = _LINES.match(asked)
+    if _RANGES.match(lines):  # the ranges of a quote in a brief: show first to last
+        numbers = [int(number) for number in re.findall(r"\d+", lines)]
+        lines = f"{min(numbers)}-{max(numbers)}"
+    matched = _LINES.match(lines)
     if not matched:
-        raise ArgumentError(f"lines={asked[:40]!r} names no lines.", 'Write them as "12-40".')
+        raise ArgumentError(f"lines={lines[:40]!r} names no lines.", 'Write them as "12-40".')
     first = int(matched[1])
     character = int(matched[2]) if matched[2] else 0
-    single = not character and "-" not in asked and "–" not in asked and ":" not in asked
+    single = not character and "-" not in lines and "–" not in lines and ":" not in lines
     last = int(matched[3]) if matched[3] else first if single else line_count
     if first < 1 or last < first or first > max(line_count, 1):
         raise ArgumentError(
-            f"lines={asked!r} is outside the note.", f"It has lines 1-{line_count}."
+            f"lines={lines!r} is outside the note.", f"It has lines 1-{line_count}."
         )
     return Span(first, min(last, line_count), character)
 
 
 def section_span(text: str, heading: str, path: str) -> Span:
-    """The section under a heading, found by its text. Raises NoteNotFound with the outline."""
+    """Return the section under a heading, found by its text. Raises NoteNotFound with the outline."""
     outline = outline_of(text)
-    wanted = folded(heading.lstrip("# ").split("›")[-1])
+    needle = folded(heading.lstrip("# ").split("›")[-1])
     marks = outline.marks
-    found = next((at for at, m in enumerate(marks) if folded(m.text) == wanted), None)
+    found = next((at for at, m in enumerate(marks) if folded(m.text) == needle), None)
     if found is None:
         found = next(
-            (at for at, m in enumerate(marks) if wanted and wanted in folded(m.text)), None
+            (at for at, m in enumerate(marks) if needle and needle in folded(m.text)), None
         )
     if found is None:
         listed = "; ".join(
-            f"{m.line}: {without_link_targets(m.text)[:60]}" for m in outline.headings[:40]
+            f"{m.line}: {quote(without_link_targets(m.text), 60)}" for m in outline.headings[:40]
         )
         raise NoteNotFound(
-            f"{path} has no heading {heading[:60]!r}.",
+            f"{show_name(path)} has no heading {heading[:60]!r}.",
             f"Its headings: {listed}." if listed else "It has no headings; open it by lines.",
         )
     mark = marks[found]
@@ -93,18 +94,18 @@ def section_span(text: str, heading: str, path: str) -> Span:
 
 
 def show(path: str, lines: Sequence[str], span: Span, room_tokens: int) -> NotePart:
-    """The first whole lines of a span that fit into `room_tokens`, in a fence."""
+    """Show the first whole lines of a span that fit into `room_tokens`, in a fence."""
     if not lines:
         return NotePart("(the note is empty)\n", "0", "", Source(path), "")
-    asked = list(lines[span.first_line - 1 : span.last_line])
-    if span.character and asked:
-        asked[0] = asked[0][span.character :]
+    selected = list(lines[span.first_line - 1 : span.last_line])
+    if span.character and selected:
+        selected[0] = selected[0][span.character :]
     room = max(room_tokens - _FENCE_TOKENS, 1)
-    kept = take_lines(asked, room)
-    if kept == 0:
-        return _piece(path, asked[0], span, len(lines), room)
-    last = span.first_line + kept - 1
-    text = "".join(asked[:kept])
+    count = take_lines(selected, room)
+    if count == 0:
+        return _piece(path, selected[0], span, len(lines), room)
+    last = span.first_line + count - 1
+    text = "".join(selected[:count])
     rest = f"{last + 1}-{span.last_line}" if last < span.last_line else ""
     first = f"{span.first_line}@{span.character}" if span.character else str(span.first_line)
     named = f"{first}-{last} of {len(lines)}"
@@ -112,7 +113,7 @@ def show(path: str, lines: Sequence[str], span: Span, room_tokens: int) -> NoteP
 
 
 def _piece(path: str, line: str, span: Span, line_count: int, room: int) -> NotePart:
-    """A beginning of a line that is longer than the room."""
+    """Show the beginning of a line that is longer than the room."""
     characters = max(1, cut_to_tokens(line, room))
     start, end = span.character, span.character + characters
     rest = f"{span.first_line}@{end}-{span.last_line}"

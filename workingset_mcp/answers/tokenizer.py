@@ -1,9 +1,9 @@
-"""How many tokens of o200k_base a text costs, exactly, with the table that the package carries.
+"""Count o200k_base tokens exactly, with the token table in this package.
 
-Two ways to one number. Words are looked up in the table as it lies: nothing to load, quick where
-words are short and come again. tiktoken's encoder counts any text, and much text of other scripts far
-faster, but takes 0.2 s and 40 MB to load: it is, once as much was spent on looking up. Nothing is
-ever downloaded. Not here: budgets (`budget`).
+Two ways give the same number. The first looks words up in the table: nothing to load, and fast for short
+words that repeat. The second is tiktoken's encoder: it counts any text, and long text of other scripts
+far faster, but takes 0.2 s and 40 MB to load. It is loaded once the look-ups have cost about as much.
+Nothing is ever downloaded. Not here: budgets (`budget`).
 """
 
 import re
@@ -21,7 +21,7 @@ from zlib import crc32
 if TYPE_CHECKING:
     from tiktoken import Encoding
 
-# How a text is split: tokens never reach over two pieces.
+# How a text is split into pieces: no token spans two pieces.
 _PATTERN = "|".join(
     [
         r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
@@ -33,7 +33,7 @@ _PATTERN = "|".join(
         r"\s+",
     ]
 )
-# The same for `re`, which knows no \p: classes spelled out, for the characters that notes are made of.
+# `re` has no \p{…}: these classes are spelled out for it, for the characters that notes consist of.
 _CLASSES = {
     r"\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}": ("Lu", "Lt", "Lm", "Lo", "Mn", "Mc", "Me"),
     r"\p{Ll}\p{Lm}\p{Lo}\p{M}": ("Ll", "Lm", "Lo", "Mn", "Mc", "Me"),
@@ -43,26 +43,26 @@ _CLASSES = {
 _Blocks = tuple[range, ...]
 _USUAL: _Blocks = (
     range(0x1C),
-    range(0x20, 0x530),  # Python alone takes the four separators before the blank for blanks
+    range(0x20, 0x530),  # without 0x1C-0x1F, which only Python counts as whitespace
     range(0x2000, 0x27C0),  # dashes, quotation marks, arrows, signs
-    range(0xFE0F, 0xFE10),  # "as an emoji"
+    range(0xFE0F, 0xFE10),  # the emoji variation selector
     range(0x1F300, 0x1FB00),  # emoji
 )
 _MOST: _Blocks = (range(0x1C), range(0x20, 0xD800), range(0xF900, 0x10000), range(0x1F000, 0x1FB00))
 _UNASSIGNED = "Cn"
 
-LONG_TEXT = 200_000  # characters: counting so many costs as much as loading the encoder,
-_MOST_JOINED = 20_000  # and so does joining so many bytes of endless words and of other letters
+LONG_TEXT = 200_000  # characters: counting that many costs as much as loading the encoder
+_MOST_JOINED = 20_000  # bytes of endless words and non-ASCII letters: so does merging them
 _LONG_PIECE = 1_000
-_KEPT_PIECE = 100  # characters: words, and the rules of tables
-_MOST_KEPT = 16_384  # pieces, 2 MB, and ranks, 2 MB
-_NO_TOKEN = 1 << 30  # above all ranks
+_KEPT_PIECE = 100  # characters: words and table rules are cached, longer pieces are not
+_MOST_KEPT = 16_384  # pieces (2 MB) and as many ranks (2 MB)
+_NO_TOKEN = 1 << 30  # higher than any rank
 
 _load_lock = threading.Lock()
 
 
 def count(text: str) -> int:
-    """Tokens of a text. Slow for endless words and runs of blanks: those the caller keeps away."""
+    """Count the tokens of a text. Slow for endless words and runs of blanks: callers must split those."""
     if not encoder_is_loaded() and len(text) <= LONG_TEXT:
         piece, other = _patterns(_USUAL)
         if other.search(text):
@@ -74,23 +74,23 @@ def count(text: str) -> int:
 
 
 def encoder() -> "Encoding":
-    """tiktoken's encoder with our table: loaded once, worth it before much text is counted."""
+    """Return tiktoken's encoder with our table, loaded once; load it before counting a lot of text."""
     with _load_lock:
         return _load()
 
 
 def encoder_is_loaded() -> bool:
-    """Whether the encoder is there: from then on it counts everything."""
+    """Return whether the encoder is loaded; from then on it counts everything."""
     return _load.cache_info().currsize > 0
 
 
 @cache
 def _load() -> "Encoding":
-    from tiktoken import Encoding  # on first use, for servers and commands that do without
+    from tiktoken import Encoding  # imported on first use: many servers and commands never need it
 
     ranks = published_ranks()
     made = Encoding(name="o200k_base", pat_str=_PATTERN, mergeable_ranks=ranks, special_tokens={})
-    for done_with in (ranks, _rank_of, _tokens_of):  # it counts with a copy of its own
+    for done_with in (ranks, _rank_of, _tokens_of):  # the encoder has its own copy
         done_with.clear()
     _table.cache_clear()
     return made
@@ -100,20 +100,20 @@ def _load() -> "Encoding":
 
 
 class _Table(NamedTuple):
-    """Where each token begins in `tokens`, by rank, and where to look for the rank of a token."""
+    """The token table: where each token starts in `tokens`, by rank, and a hash table of ranks."""
 
-    starts: "array[int]"  # and the end of the last
-    slots: "array[int]"  # rank + 1, or 0 for none; as many as a power of two
+    starts: "array[int]"  # and, as its last element, where the last token ends
+    slots: "array[int]"  # rank + 1, or 0 if free; their number is a power of two
     tokens: bytes
 
 
 @cache
 def _table() -> _Table:
-    """Read the published table from a file laid out for looking up (`bench/make_token_table.py` makes it).
+    """Read the published table from a file laid out for look-ups (`bench/make_token_table.py` writes it).
 
-    It holds little-endian numbers of four bytes and then the tokens: the counts of tokens and slots;
-    where each token starts, and where the last ends; the slots; the tokens in the order of their
-    ranks. A token takes the slot that its CRC-32 names, or the next free one.
+    The file holds four-byte little-endian numbers, then the tokens: the number of tokens and of slots;
+    where each token starts, and where the last one ends; the slots; the tokens in rank order. A token
+    has the slot that its CRC-32 gives, or the next free one.
     """
     content = (Path(__file__).with_name("data") / "o200k_base.table").read_bytes()
     tokens, slots = (int.from_bytes(content[at : at + 4], "little") for at in (0, 4))
@@ -132,13 +132,13 @@ def _numbers(content: bytes) -> "array[int]":
 
 
 def published_ranks() -> dict[bytes, int]:
-    """Every token with its rank."""
+    """Return every token with its rank."""
     starts, _, tokens = _table()
     return {tokens[start:end]: rank for rank, (start, end) in enumerate(pairwise(starts))}
 
 
 class _RankOf(dict[bytes, int]):
-    """Ranks of tokens, `_NO_TOKEN` of other bytes: the same pairs of letters come again and again."""
+    """A cache of token ranks; other bytes have the rank `_NO_TOKEN`. The same letter pairs keep recurring."""
 
     def __missing__(self, token: bytes) -> int:
         starts, slots, tokens = _table()
@@ -163,7 +163,7 @@ _rank_of = _RankOf()
 
 @cache
 def _patterns(blocks: _Blocks) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """What finds the pieces of a text of these characters, and what finds any other character."""
+    """Compile two patterns: the pieces of a text in these characters, and any other character."""
     spans = defaultdict[str, list[str]](list)
     for block in blocks:
         for kind, same in groupby(block, key=lambda code: category(chr(code))):
@@ -178,9 +178,9 @@ def _patterns(blocks: _Blocks) -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 class _TokensOf(dict[str, int]):
-    """Tokens of pieces: notes are made of the same words again and again."""
+    """A cache of the tokens of pieces: notes repeat the same words."""
 
-    joined = 0  # bytes so far of pieces that are not kept, and beyond one a letter
+    joined = 0  # bytes so far: of cached pieces, only those beyond one per character
 
     def __missing__(self, piece: str) -> int:
         whole = piece.encode()
@@ -200,7 +200,7 @@ _tokens_of = _TokensOf()
 
 
 def _merged(whole: bytes) -> int:
-    """How many tokens stay when the neighbours of least rank are joined, again and again."""
+    """Count the tokens left after merging neighbours, lowest rank first, until none merges."""
     parts = [whole[at : at + 1] for at in range(len(whole))]
     ranks = [_rank_of[whole[at : at + 2]] for at in range(len(whole) - 1)]
     while ranks and (best := min(ranks)) < _NO_TOKEN:

@@ -1,1 +1,1 @@
-"""The command line: commands for people and scripts, hooks, the linter."""
+"""The command line: commands for people and scripts, hooks, and the linter."""

@@ -1,9 +1,9 @@
-"""Moving older status blocks out of a long note into its archive, without losing a byte.
+"""Move older status blocks of a long note into its archive without losing a byte.
 
-What moves is added to the archive first: whatever happens in between, a block stands in one file or in
-both. A file that another program saves at the same moment stays as saved (`vault/replacing`). Each
-stretch that moves leaves one pointer line, and its bytes stand in the archive between two marks that
-say how many they are. Not here: which note is worth it (`cli`).
+The archive is written first, so after a crash a block is in one file or in both. A file that another program
+saves at the same moment stays as saved (`vault/replacing`). Each stretch that moves leaves one pointer line.
+In the archive its bytes are between two marks that give their number. Not here: the command
+(`commands/upkeep`).
 """
 
 import os
@@ -41,13 +41,13 @@ else:
 
 LEAST_TOKENS = 3_000
 _BOM = b"\xef\xbb\xbf"
-_FAR_BEHIND = 1 << 40  # where Windows locks a byte that no file has
+_PAST_THE_END = 1 << 40  # Windows locks a byte here, where no file has content
 _PART = re.compile(rb"<!-- part (\d{1,9}), (\d{1,12}) bytes -->\n")
 
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """What compacting a note would do: the bytes of both files then, and the moved headings."""
+    """A planned compaction: the new bytes of note and archive, and the headings that move."""
 
     rest: bytes
     archive: bytes
@@ -57,16 +57,16 @@ class Compaction:
 
 
 def archive_of(note: Path) -> Path:
-    """The archive beside a note: `index.md` -> `index.archive.md`."""
+    """Return the path of a note's archive: `index.md` -> `index.archive.md`."""
     return note.with_name(f"{note.stem}.archive{note.suffix}")
 
 
 def plan_compaction(
     raw: bytes, archive: bytes, archive_name: str, settings: Settings, keep: int = 1
 ) -> Compaction:
-    """Work out what moves: all dated status blocks but the newest `keep`.
+    """Plan which blocks move: all dated status blocks except the newest `keep`.
 
-    Nothing moves in a note of at most 3,000 tokens. Raises VaultError where it is not UTF-8.
+    Nothing moves in a note of at most 3,000 tokens. Raises VaultError if the note is not UTF-8.
     """
     if keep < 0:
         raise ArgumentError(f"keep={keep} is too small.", "Give 0 or more.")
@@ -103,9 +103,9 @@ def plan_compaction(
 
 
 def read_both(note: Path) -> tuple[bytes, bytes]:
-    """The bytes of a note and of its archive, none where there is no archive.
+    """Read the bytes of a note and of its archive, which are empty if there is no archive.
 
-    Raises VaultError for a link: what it leads to may lie elsewhere. Raises OSError.
+    Raises VaultError for a symlink, whose target may be outside the vault. Raises OSError.
     """
     raw = read_plain(note)
     try:
@@ -115,16 +115,16 @@ def read_both(note: Path) -> tuple[bytes, bytes]:
 
 
 def apply_compaction(note: Path, raw: bytes, before: bytes, compaction: Compaction) -> None:
-    """Add to the archive what moves, then replace the note.
+    """Append the blocks to the archive, then replace the note.
 
-    `raw`, `before`: what note and archive held when it was planned. Raises VaultError when one of them
-    does not any more, or another run is at work: the note stays as it is then. Raises OSError.
+    `raw`, `before`: the contents of note and archive at planning time. Raises VaultError, and leaves the note
+    alone, if either file changed since or another run is writing. Raises OSError.
     """
     archive, mode = archive_of(note), stat.S_IMODE(note.lstat().st_mode)
     addition = compaction.archive[len(before) :]
     taken = None
     try:
-        with _opened_archive(archive, mode) as (handle, fresh):
+        with _open_archive(archive, mode) as (handle, fresh):
             try:
                 if all_bytes(handle) != before:
                     raise saved_meanwhile(archive)
@@ -132,7 +132,7 @@ def apply_compaction(note: Path, raw: bytes, before: bytes, compaction: Compacti
                     raise saved_meanwhile(note)
                 _write_both(note, raw, handle, addition, compaction)
             except (OSError, VaultError):
-                if fresh and _stands_in(note, addition):  # and no other run may change that now
+                if fresh and _is_in_note(note, addition):  # the lock keeps other runs away
                     taken = taken_away(archive)
                 raise
     finally:
@@ -141,10 +141,10 @@ def apply_compaction(note: Path, raw: bytes, before: bytes, compaction: Compacti
 
 
 def remove_leftovers(note: Path) -> list[str]:
-    """Remove what killed runs left beside note and archive; names of files a person must look at.
+    """Remove what killed runs left beside note and archive; return the names of files a person must check.
 
-    A run that was killed while note and new note swapped names leaves one of them under a hidden name.
-    It is removed if note and archive hold all of it.
+    A run that is killed while it swaps the old and the new note leaves one of them under a hidden name. The
+    leftover is removed if note and archive contain all of it.
     """
     for file in (note, archive_of(note)):
         remove_unfinished(file)
@@ -162,13 +162,13 @@ def remove_leftovers(note: Path) -> list[str]:
 
 
 def restored(rest: bytes, archive: bytes, archive_name: str) -> bytes:
-    """The note before it was compacted: every pointer line replaced by the part it points to."""
+    """Rebuild the note before compaction: replace every pointer line with its part of the archive."""
     parts = parts_of(archive)
     return _pointer(archive_name).sub(lambda found: parts.get(int(found[1]), found[0]), rest)
 
 
 def _is_held(left: Path, note: Path) -> bool:
-    """Whether note and archive hold all that stands in a file."""
+    """Return whether note and archive together contain all of a leftover file."""
     try:
         held, (raw, archive) = read_plain(left), read_both(note)
     except (OSError, VaultError):
@@ -181,7 +181,7 @@ def _is_held(left: Path, note: Path) -> bool:
 def _write_both(
     note: Path, raw: bytes, archive: int, addition: bytes, compaction: Compaction
 ) -> None:
-    """Add to the opened archive, then replace the note. Raises VaultError, OSError."""
+    """Append to the open archive, then replace the note. Raises VaultError, OSError."""
     new = written_beside(note, compaction.rest, stat.S_IMODE(note.lstat().st_mode))
     try:
         _append(archive, addition)
@@ -191,8 +191,8 @@ def _write_both(
     swap_in(new, note, raw, compaction.rest, lambda: _holds(archive_of(note), archive, addition))
 
 
-def _stands_in(note: Path, addition: bytes) -> bool:
-    """Whether all that would move still stands in the note."""
+def _is_in_note(note: Path, addition: bytes) -> bool:
+    """Return whether the note still contains every part that would move."""
     try:
         raw = read_plain(note)
     except (OSError, VaultError):
@@ -201,12 +201,12 @@ def _stands_in(note: Path, addition: bytes) -> bool:
 
 
 @contextmanager
-def _opened_archive(archive: Path, mode: int) -> Iterator[tuple[int, bool]]:
-    """The archive, opened and locked, and whether it was made. Raises VaultError, OSError."""
+def _open_archive(archive: Path, mode: int) -> Iterator[tuple[int, bool]]:
+    """Open and lock the archive; yield its handle and whether it is new. Raises VaultError, OSError."""
     flags = os.O_RDWR | os.O_APPEND | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
     flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     if is_link(str(archive)):
-        raise VaultError(f"{archive.name} is a link.", "Make it a file beside the note.")
+        raise VaultError(f"{archive.name} is a link.", "Replace it with a regular file.")
     try:
         handle, fresh = os.open(archive, flags | os.O_CREAT | os.O_EXCL, mode), True
     except FileExistsError:
@@ -222,21 +222,21 @@ def _opened_archive(archive: Path, mode: int) -> Iterator[tuple[int, bool]]:
 
 
 def _lock(handle: int, name: str) -> None:
-    """Keep a second run away until the archive is closed. Raises VaultError when another is at work."""
+    """Lock the archive until it is closed. Raises VaultError if another run holds the lock."""
     try:
         if sys.platform == "win32":
-            os.lseek(handle, _FAR_BEHIND, os.SEEK_SET)
+            os.lseek(handle, _PAST_THE_END, os.SEEK_SET)
             msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
         else:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except (BlockingIOError, PermissionError):
         raise VaultError(f"Another run is writing {name}.", "Wait until it is done.") from None
     except OSError:
-        return  # a file system without locks: a second run finds the note changed
+        return  # a file system without locks: a second run notices that the files changed
 
 
 def _append(handle: int, addition: bytes) -> None:
-    """Add bytes behind whatever the file holds by now, and sync it. Raises OSError."""
+    """Append bytes to the end of the file and sync it. Raises OSError."""
     left = memoryview(addition)
     while left:
         left = left[os.write(handle, left) :]
@@ -244,7 +244,7 @@ def _append(handle: int, addition: bytes) -> None:
 
 
 def _holds(file: Path, handle: int, addition: bytes) -> bool:
-    """Whether an opened file still stands at its path, with these bytes in it."""
+    """Return whether an open file is still at its path and contains these bytes."""
     try:
         there = file.lstat()
     except OSError:
@@ -253,7 +253,7 @@ def _holds(file: Path, handle: int, addition: bytes) -> bool:
 
 
 def parts_of(archive: bytes) -> dict[int, bytes]:
-    """The moved stretches in an archive, by number. Marks inside a stretch are its own words."""
+    """Return the stretches in an archive by number. Marks inside a stretch are part of its text."""
     found, at = {}, 0
     while mark := _PART.search(archive, at):
         end = mark.end() + int(mark[2])
@@ -266,7 +266,7 @@ def parts_of(archive: bytes) -> dict[int, bytes]:
 
 
 def _pointed_to(raw: bytes, archive_name: str) -> list[int]:
-    """Numbers on the pointer lines that a note already has: no new part may take one."""
+    """Return the part numbers that a note already points to; new parts must not reuse them."""
     return [int(number) for number in _pointer(archive_name).findall(raw)]
 
 
@@ -278,7 +278,7 @@ def _pointer(archive_name: str) -> re.Pattern[bytes]:
 
 
 def _stretches(text: str, settings: Settings, keep: int) -> list[tuple[int, int, list[str]]]:
-    """Line ranges to move, neighbouring blocks joined, with the headings in them."""
+    """Return the line ranges to move, with their headings; adjacent blocks are joined."""
     outline = outline_of(text)
     blocks = [block for block in statuses_of(outline, settings) if block.date]
     blocks.sort(key=lambda block: (block.date, block.time, block.line), reverse=True)
@@ -297,7 +297,7 @@ def _stretches(text: str, settings: Settings, keep: int) -> list[tuple[int, int,
 
 
 def _end_of(lines: list[str], last: int) -> int:
-    """The last line of a block with the blank lines behind it."""
+    """Return the last line of a block, including the blank lines after it."""
     while last < len(lines) and not lines[last].strip():
         last += 1
     return last

@@ -1,4 +1,4 @@
-"""A real client against the example vault: what an agent sees, with token counts."""
+"""Run a real client against the example vault, to show what an agent sees, with token counts."""
 
 import shutil
 import sys
@@ -11,6 +11,7 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 
 from workingset_mcp.answers.budget import count_tokens
+from workingset_mcp.cli.terminal import say
 
 CALLS: tuple[tuple[str, dict[str, object]], ...] = (
     ("get_brief", {}),
@@ -26,7 +27,7 @@ _SHOWN_LINES = 45
 
 
 def run_demo() -> None:
-    """Copy the example vault into a temporary folder, serve it, call it, print what came back."""
+    """Serve a temporary copy of the example vault, call every tool, and print the answers."""
     with tempfile.TemporaryDirectory(prefix="workingset-demo-") as folder:
         vault = Path(folder) / "vault"
         shutil.copytree(example_vault(), vault)
@@ -34,7 +35,7 @@ def run_demo() -> None:
 
 
 def example_vault() -> Path:
-    """The example vault: beside the package in a checkout, inside it in a wheel."""
+    """Return the folder of the example vault: beside the package in a checkout, inside it in a wheel."""
     package = Path(__file__).parents[1]
     inside = package / "example_vault"
     return inside if inside.is_dir() else package.parent / "fixtures" / "vault"
@@ -46,7 +47,7 @@ def _tokens_of(vault: Path) -> int:
 
 async def _call_everything(vault: Path, index_dir: Path) -> None:
     whole = await anyio.to_thread.run_sync(_tokens_of, vault)
-    click.echo(f"A vault of {whole:,} tokens, served over stdio by `workingset-mcp serve`.\n")
+    say(f"A vault of {whole:,} tokens, served over stdio by `workingset-mcp serve`.\n")
     server = StdioServerParameters(
         command=sys.executable,
         args=[
@@ -61,14 +62,14 @@ async def _call_everything(vault: Path, index_dir: Path) -> None:
     )
     async with Client(server) as client:
         tools = (await client.list_tools()).tools
-        click.echo(f"Tools: {', '.join(tool.name for tool in tools)}\n")
+        say(f"Tools: {', '.join(tool.name for tool in tools)}\n")
         for name, arguments in CALLS:
             result = await client.call_tool(name, arguments)
             text = "".join(getattr(block, "text", "") for block in result.content)
             call = ", ".join(f"{key}={value!r}" for key, value in arguments.items())
             click.secho(f">>> {name}({call})", bold=True)
             lines = text.rstrip().split("\n")
-            click.echo("\n".join(lines[:_SHOWN_LINES]))
+            say("\n".join(lines[:_SHOWN_LINES]))
             if len(lines) > _SHOWN_LINES:
-                click.echo(f"    … {len(lines) - _SHOWN_LINES} more lines")
-            click.echo(f"--- {count_tokens(text):,} tokens\n")
+                say(f"    … {len(lines) - _SHOWN_LINES} more lines")
+            say(f"--- {count_tokens(text):,} tokens\n")

@@ -1,42 +1,42 @@
-"""Context for an agent's session, injected by its client's hooks, under a hard byte cap.
+"""Build the context that a client's hooks inject into an agent's session, under a hard byte cap.
 
-Branch, day, status heading and urgent items come first (they survive a client's short preview),
-then the override, then as much of the brief as fits. Fast: no `mcp`, no tokenizer. Not here: what a
-client says, opening the vault for it, exit codes (`commands`).
+Branch, day, status heading and urgent items come first, because they survive a client's short preview. Then
+come the override and as much of the brief as fits. Fast: no `mcp`, no tokenizer. Not here: a client's
+payload, opening the vault, exit codes (`commands`).
 """
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from workingset_mcp.answers.answer import Source, fenced, quoted_block
 from workingset_mcp.answers.brief import Materials
 from workingset_mcp.errors import ArgumentError, OverrideTooLarge
+from workingset_mcp.escaping import show_line, show_name, write_json
 from workingset_mcp.notes.markdown import line_ends_kept
 from workingset_mcp.workspace.indexed import IndexedVault
 
 DEFAULT_MAX_BYTES = 9_500
 MOST_URGENT = 3
 MOST_KEEP_LINES = 5
-_PREVIEW_BYTES = 1_900  # what a client shows of output it finds too long
-_WIDTHS = (400, 250, 150, 80)  # bytes of a decisive line, wide while all of them fit the preview
+_PREVIEW_BYTES = 1_900  # a client shows only this much of output that it considers too long
+_WIDTHS = (400, 250, 150, 80)  # bytes of a decisive line: the widest that fits all into the preview
 _CUT = "(cut here: get_brief has the rest)\n"
 
 
 def _nested(text: str) -> str:
     event = {"hookEventName": "SessionStart", "additionalContext": text}
-    return json.dumps({"hookSpecificOutput": event}, ensure_ascii=False)
+    return write_json({"hookSpecificOutput": event})
 
 
 def _copilot(text: str) -> str:
-    return json.dumps({"additionalContext": text}, ensure_ascii=False)
+    return write_json({"additionalContext": text})
 
 
 def _cursor(text: str) -> str:
-    return json.dumps({"additional_context": text, "continue": True}, ensure_ascii=False)
+    return write_json({"additional_context": text, "continue": True})
 
 
-# The shape each client reads. Codex refuses any further key.
+# The output format of each client. Codex rejects unknown keys.
 CLIENTS: Mapping[str, Callable[[str], str]] = {
     "claude": _nested,
     "codex": _nested,
@@ -49,16 +49,16 @@ CLIENTS: Mapping[str, Callable[[str], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A stretch of the context. Where it is cut, `closing` still ends it."""
+    """A stretch of the context. If it is cut, `closing` still ends it."""
 
     text: str
     closing: str = ""
 
 
 def session_start(workspace: IndexedVault, branch: str | None, max_bytes: int, client: str) -> str:
-    """The client's JSON on one line, at most `max_bytes` long; empty with nothing to say.
+    """Return the client's JSON on one line of at most `max_bytes`; empty if there is no context.
 
-    Raises OverrideTooLarge, and ArgumentError when the cap holds no line.
+    Raises OverrideTooLarge, and ArgumentError if the cap is too small for one line.
     """
     shape = CLIENTS[client]
     blocks = context_blocks(workspace, branch)
@@ -67,12 +67,12 @@ def session_start(workspace: IndexedVault, branch: str | None, max_bytes: int, c
     room = max_bytes - len(f"{shape('')}\n".encode())
     text = _fitted(blocks, room, _size_in_json)
     if not text:
-        raise ArgumentError(f"--max-bytes {max_bytes} holds no line.", "Give 1000 or more.")
+        raise ArgumentError(f"--max-bytes {max_bytes} is too small.", "Give 1000 or more.")
     return f"{shape(text)}\n"
 
 
 def context_blocks(workspace: IndexedVault, branch: str | None) -> list[Block]:
-    """Decisive lines, the override, then what a brief shows. Raises OverrideTooLarge."""
+    """Return the decisive lines, the override, then the contents of a brief. Raises OverrideTooLarge."""
     materials = workspace.materials(branch or ".")
     override = _checked_override(materials)
     blocks = []
@@ -80,7 +80,7 @@ def context_blocks(workspace: IndexedVault, branch: str | None) -> list[Block]:
         blocks.append(Block(_decisive(materials, branch, _unread(workspace, branch))))
     if override:
         path, text = override
-        blocks.append(Block(f"{_gap(blocks)}Override, kept by a person ({path}):\n"))
+        blocks.append(Block(f"{_gap(blocks)}Override, kept by a person ({show_name(path)}):\n"))
         blocks.append(_quote(text, Source(path)))
     if branch is not None:
         blocks += _rest(materials)
@@ -88,7 +88,7 @@ def context_blocks(workspace: IndexedVault, branch: str | None) -> list[Block]:
 
 
 def full_text(workspace: IndexedVault, branch: str) -> str:
-    """The whole branch, verbatim, in date order: the deliberate opt-in that lifts the cap.
+    """Return the whole branch verbatim, in date order and without a cap (`--full`).
 
     Raises OverrideTooLarge.
     """
@@ -96,24 +96,26 @@ def full_text(workspace: IndexedVault, branch: str) -> str:
     with workspace.index.snapshot() as snapshot:
         notes = sorted(snapshot.notes(branch), key=lambda note: (note.date, note.path))
         return "".join(
-            f"### {note.path} · {note.date or 'undated'}\n{fenced(snapshot.text(note.id))}\n"
+            f"### {show_name(note.path)} · {note.date or 'undated'}\n{fenced(snapshot.text(note.id))}\n"
             for note in notes
         )
 
 
 def keep_lines(workspace: IndexedVault, branch: str | None) -> list[str]:
-    """What a compaction should keep, at most five lines; for the one client that reads them."""
+    """Return at most five lines that a compaction should keep; only Claude Code reads them."""
     if branch is None:
         return []
     materials = workspace.materials(branch)
     lines = []
     if materials.status:
-        lines.append(f"keep: status of {branch}: {_clipped(materials.status.status.heading, 400)}")
+        lines.append(
+            f"keep: status of {show_name(branch)}: {_clipped(materials.status.status.heading, 400)}"
+        )
     lines += [
         f"keep: {_clipped(one.item.text, 400)} ({one.sources[0]})"
         for one in materials.open_items[:MOST_URGENT]
     ]
-    lines.append(f'keep: get_brief(branch="{branch}") gives the current state again')
+    lines.append(f'keep: get_brief(branch="{show_name(branch)}") gives the current state again')
     return lines[:MOST_KEEP_LINES]
 
 
@@ -122,14 +124,14 @@ def _checked_override(materials: Materials) -> tuple[str, str] | None:
         path, text = materials.branch.override
         cap = materials.branch.override_max_bytes
         raise OverrideTooLarge(
-            f"{path} holds {_size(text):,} bytes, over its cap of {cap:,}.",
+            f"{show_name(path)} holds {_size(text):,} bytes, over its cap of {cap:,}.",
             "Shorten it: nothing is injected until it fits.",
         )
     return materials.override
 
 
 def _unread(workspace: IndexedVault, branch: str) -> str:
-    """How much of a branch was read where there is no index and not all could be."""
+    """Return a line on how much of a branch was read without an index; empty if all of it was."""
     if workspace.index.place != "memory":
         return ""
     with workspace.index.snapshot() as snapshot:
@@ -140,7 +142,7 @@ def _unread(workspace: IndexedVault, branch: str) -> str:
 
 
 def _decisive(materials: Materials, branch: str, notice: str) -> str:
-    """What must survive a preview of two kilobytes."""
+    """Print the lines that must survive a preview of two kilobytes."""
     text = ""
     for width in _WIDTHS:
         lines = [*_decisive_lines(materials, branch, width), *([notice] if notice else [])]
@@ -151,7 +153,7 @@ def _decisive(materials: Materials, branch: str, notice: str) -> str:
 
 
 def _decisive_lines(materials: Materials, branch: str, width: int) -> list[str]:
-    lines = [f"Notes on {branch}, as of {materials.as_of or 'no date'}."]
+    lines = [f"Notes on {show_name(branch)}, as of {materials.as_of or 'no date'}."]
     status = materials.status
     if status:
         heading = _clipped(status.status.heading, width)
@@ -164,13 +166,13 @@ def _decisive_lines(materials: Materials, branch: str, width: int) -> list[str]:
         for one in materials.open_items[:MOST_URGENT]
     ]
     lines.append(
-        f'More: get_brief(branch="{branch}"), search_notes, open_source_file of workingset.'
+        f'More: get_brief(branch="{show_name(branch)}"), search_notes, open_source_file of workingset.'
     )
     return lines
 
 
 def _rest(materials: Materials) -> list[Block]:
-    """Status block, further open items, decisions and facts, plainly."""
+    """Return the status block, further open items, facts and decisions, without extra formatting."""
     blocks = []
     status = materials.status
     if status:
@@ -178,14 +180,14 @@ def _rest(materials: Materials) -> list[Block]:
         source = Source(note.path, found.line, found.last_line)
         blocks += [Block("\n"), _quote("\n".join(materials.status_lines), source)]
     items = [
-        f"- [{one.item.state}] {one.item.text} ({one.sources[0]})\n"
+        f"- [{one.item.state}] {show_line(one.item.text)} ({one.sources[0]})\n"
         for one in materials.open_items[MOST_URGENT:25]
     ]
     if items:
         blocks.append(Block(f"\nFurther open items:\n{''.join(items)}"))
     said = [*materials.facts[:6], *materials.decisions[:12]]
     if said:
-        lines = "".join(f"- {one.text} ({one.sources[0]})\n" for one in said)
+        lines = "".join(f"- {show_line(one.text)} ({one.sources[0]})\n" for one in said)
         blocks.append(Block(f"\nSaid:\n{lines}"))
     return blocks
 
@@ -200,7 +202,7 @@ def _quote(text: str, source: Source) -> Block:
 
 
 def _fitted(blocks: Sequence[Block], room: int, size: Callable[[str], int]) -> str:
-    """Whole lines of the blocks within `room`; a cut quote is closed, and the cut is said."""
+    """Fit whole lines of the blocks into `room`; close a cut quote, and add a line that says it was cut."""
     whole = "".join(block.text for block in blocks)
     if size(whole) <= room:
         return whole
@@ -217,7 +219,7 @@ def _fitted(blocks: Sequence[Block], room: int, size: Callable[[str], int]) -> s
 
 
 def _first_lines(block: Block, room: int, size: Callable[[str], int]) -> str:
-    """The first lines of a block that is too long, with its closing mark behind them."""
+    """Return the first lines of a block that is too long, then its closing mark."""
     room -= size(block.closing) + size("\n")
     kept = []
     for line in line_ends_kept(block.text.removesuffix(block.closing)):
@@ -232,7 +234,8 @@ def _first_lines(block: Block, room: int, size: Callable[[str], int]) -> str:
 
 
 def _clipped(text: str, most_bytes: int) -> str:
-    """A line up to so many bytes; where it is cut, dots say so."""
+    """A line of a note up to so many bytes; where it is cut, dots say so."""
+    text = show_line(text)
     if _size(text) <= most_bytes:
         return text
     return text.encode("utf-8", "replace")[: most_bytes - 3].decode("utf-8", "ignore") + "…"
@@ -243,4 +246,4 @@ def _size(text: str) -> int:
 
 
 def _size_in_json(text: str) -> int:
-    return _size(json.dumps(text, ensure_ascii=False)) - 2
+    return _size(write_json(text)) - 2

@@ -1,6 +1,6 @@
-"""What to type or paste so that a client starts this server. Writes nothing.
+"""Build what to type or paste so that a client starts this server. Writes nothing.
 
-Shapes as the clients' own commands and files take them. Not here: running them.
+The formats are those of the clients' own commands and files. Not here: running them.
 """
 
 import json
@@ -20,20 +20,20 @@ If it is not there, say so; never answer from memory."""
 
 
 class Hook(NamedTuple):
-    """Where a client keeps its hooks, and the entry."""
+    """The file where a client keeps its hooks, and the entry for it."""
 
     file: str
     entry: Mapping[str, object]
 
 
 class Printed(NamedTuple):
-    """What is printed for a client: titled blocks, ready to type or paste."""
+    """The text for a client: titled blocks, ready to type or paste."""
 
     blocks: tuple[tuple[str, str], ...]
 
 
 def printed_for(client: str, vault: Path, *, hooks: bool, index_dir: str | None = None) -> Printed:
-    """The blocks for one of CLIENTS."""
+    """Build the blocks for one of CLIENTS."""
     options = ["--vault", str(vault), *(["--index-dir", index_dir] if index_dir else [])]
     blocks = [CLIENTS[client]([*own_command(), "serve", *options])]
     if hooks:
@@ -51,10 +51,10 @@ def printed_for(client: str, vault: Path, *, hooks: bool, index_dir: str | None 
 
 
 def own_command() -> list[str]:
-    """How a client can start this very installation."""
+    """Return the command that starts this installation."""
     script = Path(sys.executable).with_name("workingset-mcp")
     if "archive-v" in sys.executable and shutil.which("uvx"):
-        return ["uvx", "workingset-mcp"]  # run from a cache that may go
+        return ["uvx", "workingset-mcp"]  # this installation is in a cache that uv may delete
     if script.is_file():
         return [str(script)]
     return [sys.executable, "-m", "workingset_mcp"]
@@ -69,7 +69,7 @@ def _copilot(command: list[str]) -> tuple[str, str]:
 
 
 def _codex(command: list[str]) -> tuple[str, str]:
-    # `required`: without it Codex sends its first request before the server has answered.
+    # Without `required`, Codex sends its first request before the server is ready.
     arguments = json.dumps(command[1:], ensure_ascii=False)
     return "Codex, into ~/.codex/config.toml", (
         f"[mcp_servers.{NAME}]\ncommand = {json.dumps(command[0], ensure_ascii=False)}\n"
@@ -78,7 +78,7 @@ def _codex(command: list[str]) -> tuple[str, str]:
 
 
 def _gemini(command: list[str]) -> tuple[str, str]:
-    # Options of the server would be read as Gemini's own: `--` keeps them apart.
+    # `--` keeps Gemini from reading the server's options as its own.
     program, *arguments = command
     line = shlex.join([NAME, program, "--", *arguments])
     return "Gemini CLI, in a shell", f"gemini mcp add -s user {line}"
@@ -120,7 +120,7 @@ CLIENTS: Mapping[str, Callable[[list[str]], tuple[str, str]]] = {
 
 
 def _hook_of(client: str, options: Sequence[str]) -> Hook | None:
-    """Where the client keeps its hooks, and the entry; None where it has none."""
+    """Return where the client keeps its hooks, and the entry; None if it has no hooks."""
     made = _HOOKS.get(client)
     return made(options) if made else None
 

@@ -1,4 +1,4 @@
-"""The command line: one group, its commands loaded when they are called, and how our errors read.
+"""The command line: one group that loads its commands on demand and prints expected errors.
 
 Data goes to stdout, everything else to stderr. Exit codes: 0 answered, 1 nothing found, 2 usage,
 3 failed. Only `serve` and `demo` import `mcp`.
@@ -12,10 +12,11 @@ from typing import Any
 import click
 
 from workingset_mcp import __version__
+from workingset_mcp.cli.terminal import say
 from workingset_mcp.errors import WorkingsetError
 from workingset_mcp.server import sdk
 
-# The module of each command: a hook pays for none but its own.
+# The module of each command, so that a command imports only its own.
 _MODULES: Mapping[str, str] = {
     "hook": "hooks",
     **dict.fromkeys(("serve", "install", "demo"), "clients"),
@@ -25,7 +26,7 @@ _MODULES: Mapping[str, str] = {
 
 
 class _Group(click.Group):
-    """Loads a command when it is called; turns our errors into an `Error:` and a `hint:` line."""
+    """A group that loads commands on demand and prints our errors as an `Error:` and a `hint:` line."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(_MODULES)
@@ -43,15 +44,15 @@ class _Group(click.Group):
         except WorkingsetError as error:
             if ctx.params.get("debug"):
                 raise
-            click.echo(f"Error: {error.message}", err=True)
+            say(f"Error: {error.message}", err=True)
             if error.hint:
-                click.echo(f"hint: {error.hint}", err=True)
+                say(f"hint: {error.hint}", err=True)
             ctx.exit(error.exit_code)
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="workingset-mcp")
-@click.option("--debug", is_flag=True, help="Show tracebacks of expected errors too.")
+@click.option("--debug", is_flag=True, help="Also show tracebacks of expected errors.")
 def main(debug: bool) -> None:
     """A working set of your notes for agents, served over MCP."""
     sdk.collect_rarely()

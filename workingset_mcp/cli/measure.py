@@ -1,4 +1,4 @@
-"""What briefs save: source tokens against brief tokens, a branch a row. Table, JSON, one HTML page.
+"""Measure what briefs save: source tokens against brief tokens by branch, as table, JSON or HTML page.
 
 Not here: making briefs (`workspace`).
 """
@@ -16,7 +16,7 @@ WORTH_IT_FROM = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A branch (or all of them): tokens of its notes, tokens of its brief."""
+    """The tokens of the notes and of the brief of one branch, or of all branches."""
 
     branch: str
     notes: int
@@ -25,18 +25,18 @@ class Measured:
 
     @property
     def reduction(self) -> float:
-        """How many times smaller the brief is."""
+        """The factor by which the brief is smaller than its notes."""
         return self.source_tokens / max(1, self.brief_tokens)
 
     def billed_reduction(self, overhead_tokens: int) -> float:
-        """The reduction a bill sees, where a session costs that many tokens anyway."""
+        """Return the reduction of the whole bill of a session that costs `overhead_tokens` anyway."""
         return (self.source_tokens + overhead_tokens) / (self.brief_tokens + overhead_tokens)
 
 
 def measure(
     workspace: Workspace, branches: Sequence[str], budget: int | None = None
 ) -> list[Measured]:
-    """Make the brief of each branch and count."""
+    """Make the brief of each branch and count tokens."""
     found = []
     for branch in branches:
         numbers = workspace.brief_numbers(branch, budget)
@@ -45,7 +45,7 @@ def measure(
 
 
 def total_of(rows: Sequence[Measured]) -> Measured:
-    """All branches as one row."""
+    """Sum up all branches in one row."""
     return Measured(
         "all",
         sum(row.notes for row in rows),
@@ -55,7 +55,7 @@ def total_of(rows: Sequence[Measured]) -> Measured:
 
 
 def as_table(rows: Sequence[Measured], overhead_tokens: int = 0) -> str:
-    """A markdown table, the total last, with a word where a brief is not worth it."""
+    """Print a markdown table with the total last, and name branches that are not worth a brief."""
     billed = " billed |" if overhead_tokens else ""
     lines = [
         f"| branch | notes | source tokens | brief tokens | reduction |{billed}",
@@ -74,7 +74,7 @@ def as_table(rows: Sequence[Measured], overhead_tokens: int = 0) -> str:
 
 
 def as_data(rows: Sequence[Measured], overhead_tokens: int = 0) -> dict[str, object]:
-    """The rows as plain values."""
+    """Return the rows as plain values."""
 
     def one(row: Measured) -> dict[str, object]:
         data: dict[str, object] = {**asdict(row), "reduction": round(row.reduction, 2)}
@@ -86,7 +86,7 @@ def as_data(rows: Sequence[Measured], overhead_tokens: int = 0) -> dict[str, obj
 
 
 def as_page(rows: Sequence[Measured], vault: str, overhead_tokens: int = 0) -> str:
-    """One self-contained HTML page: the numbers, and a dot a branch (log axis: source tokens)."""
+    """Render one self-contained HTML page: a table, and a dot plot with one dot for each branch."""
     total = total_of(rows)
     data = json.dumps(as_data(rows, overhead_tokens)).replace("<", "\\u003c")
     body = "".join(
@@ -109,7 +109,7 @@ _WIDTH, _HEIGHT, _LEFT, _RIGHT, _BOTTOM = 860, 420, 64, 40, 48  # room for half 
 
 
 def _plot(rows: Sequence[Measured]) -> str:
-    """The dot plot as SVG: source tokens to the right (log), reduction factor upwards."""
+    """Draw the dot plot as SVG: x is source tokens (log), y is the reduction."""
     rows = [row for row in rows if row.source_tokens]
     if not rows:
         return ""

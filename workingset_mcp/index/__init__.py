@@ -1,4 +1,4 @@
-"""The index of a vault: two protocols, what is asked of them, and the engine that is opened by default."""
+"""The index of a vault: its two protocols, the values they take, and the default engine."""
 
 from workingset_mcp.index.engine import Engine, Stemmer, View
 from workingset_mcp.index.known import KnownFiles
@@ -12,5 +12,5 @@ __all__ = [
     "open_stemmer",
 ]  # fmt: skip
 
-open_engine = SqliteEngine  # of a folder; None: in memory
+open_engine = SqliteEngine  # takes a folder, or None for an index in memory
 open_stemmer = SqliteStemmer

@@ -1,7 +1,7 @@
-"""What an index can do, whichever engine keeps it: `Engine` writes, `View` reads one moment of it.
+"""The protocols of an index, for any engine: `Engine` writes, `View` reads one moment of it.
 
-One suite (`tests/index/test_engine_contract.py`) runs over every engine. Rows are the values of
-`rows`, queries those of `query`. Not here: what differs from the disk (`sync`), SQL (`sqlite/`).
+One test suite (`tests/index/test_engine_contract.py`) runs over every engine. Rows are defined in
+`rows`, queries in `query`. Not here: how disk and index differ (`sync`), SQL (`sqlite/`).
 """
 
 import threading
@@ -28,136 +28,136 @@ _Value = TypeVar("_Value")
 class View(Protocol):
     """The index as it was at one moment. It ends with the `with` block that opened it.
 
-    Generated briefs are in none of its rows, but for `known`, `has_below` and `has_branch`. A `branch`
-    of None means the whole vault.
+    Only `known`, `has_below` and `has_branch` include generated briefs. A `branch` of None means the
+    whole vault.
     """
 
     # -- the state --------------------------------------------------------------------------------
 
     def generation(self) -> int:
-        """Counter that every applied change raises."""
+        """Return the number of changes applied so far."""
         ...
 
     def version(self) -> tuple[int, int]:
-        """What `Engine.data_version` was when this view began: (epoch, generation)."""
+        """Return (epoch, generation): `Engine.data_version` when this view began."""
         ...
 
     def complete(self) -> bool:
-        """Whether the whole vault has been indexed once."""
+        """Return whether the whole vault has been indexed once."""
         ...
 
     def unmerged(self) -> bool:
-        """Whether a first build still has to `settle`."""
+        """Return whether `settle` still has to finish a first build."""
         ...
 
-    def once(self, asked: Hashable, find: Callable[[], _Value]) -> _Value:
-        """A small value that depends on `asked` and this state alone; the next view of it knows it too."""
+    def once(self, key: Hashable, find: Callable[[], _Value]) -> _Value:
+        """Return `find()`, cached under `key` for all views of the same version of the index."""
         ...
 
     # -- notes and branches -----------------------------------------------------------------------
 
     def known(self, branch: str | None = None) -> dict[str, Known]:
-        """What is known of every file, by path, generated briefs too."""
+        """Return what the index knows of every file, by path."""
         ...
 
     def has_below(self, folder: str) -> bool:
-        """Whether any file below a folder is known."""
+        """Return whether the index knows any file below a folder."""
         ...
 
     def has_branch(self, name: str) -> bool:
-        """Whether any file of a branch is known."""
+        """Return whether the index knows any file of a branch."""
         ...
 
     def branches(self) -> list[BranchRow]:
-        """Every branch in numbers, by name. Open items are open boxes, those of templates aside."""
+        """Return the numbers of every branch, by name. Open items are open checkboxes outside templates."""
         ...
 
     def branch_names(self) -> list[str]:
-        """Names of the branches, in order."""
+        """Return the names of the branches, in order."""
         ...
 
     def branch_times(self) -> list[tuple[str, int]]:
-        """Branches by name with the newest file time of their notes, in nanoseconds."""
+        """Return (branch, newest file time of its notes in nanoseconds), by name."""
         ...
 
     def notes(self, branch: str | None = None) -> list[NoteRow]:
-        """Notes by path."""
+        """Return the notes, ordered by path."""
         ...
 
     def note(self, path: str) -> NoteRow | None:
-        """The note at a path; None where there is none."""
+        """Return the note at a path; None if there is none."""
         ...
 
     def notes_by_id(self, ids: Iterable[int]) -> dict[int, NoteRow]:
-        """The notes of these ids, without their units and remarks; unknown ids are left out."""
+        """Return the notes with these ids, without their units and remarks; unknown ids are left out."""
         ...
 
     def first_notes(self, scope: Scope, limit: int) -> list[tuple[int, str]]:
-        """(id, path) of the first notes by path, their own dates being those of the scope."""
+        """Return (id, path) of the first notes by path whose own dates are in the scope."""
         ...
 
     def paths(self) -> list[str]:
-        """Paths of all notes, in order."""
+        """Return the paths of all notes, in order."""
         ...
 
     def aliases(self) -> list[str]:
-        """Every alias of every note."""
+        """Return every alias of every note."""
         ...
 
     def remarked(self) -> list[NoteRow]:
-        """Notes with a remark, by path."""
+        """Return the notes with a remark, by path."""
         ...
 
     def note_digests(self, branch: str, also: str) -> list[tuple[str, bytes]]:
-        """(path, digest) of every note of a branch and of the note at `also`, by path."""
+        """Return (path, digest) of every note of a branch and of the note at `also`, by path."""
         ...
 
     def note_count(self) -> int:
-        """How many notes there are."""
+        """Return the number of notes."""
         ...
 
     def uncounted(self, limit: int) -> list[tuple[int, bytes]]:
-        """(id, digest) of notes whose tokens are not known, at most `limit`."""
+        """Return (id, digest) of at most `limit` notes whose tokens are not counted yet."""
         ...
 
     # -- text -------------------------------------------------------------------------------------
 
     def text(self, note_id: int) -> str:
-        """The whole text of a note, byte for byte as it was decoded; empty for an unknown one."""
+        """Return the whole text of a note exactly as it was decoded; empty for an unknown id."""
         ...
 
     def sections(
         self, note_id: int, first_line: int = 1, last_line: int = 1 << 60
     ) -> list[SectionRow]:
-        """Sections of a note that touch these lines, in order."""
+        """Return the sections of a note that overlap these lines, in order."""
         ...
 
     def sections_by_id(self, ids: Sequence[int]) -> dict[int, SectionRow]:
-        """The sections of these ids."""
+        """Return the sections with these ids."""
         ...
 
     def section_start(self, note_id: int, ordinal: int) -> int:
-        """Ordinal of the first piece of the section that a piece belongs to."""
+        """Return the ordinal of the first piece of the section that a piece belongs to."""
         ...
 
     def whole_section(self, note_id: int, ordinal: int) -> list[SectionRow]:
-        """All pieces of the section that begins at an ordinal."""
+        """Return all pieces of the section that begins at an ordinal."""
         ...
 
     def later_pieces(self, branch: str | None) -> list[tuple[int, int]]:
-        """(note id, ordinal) of the pieces of long sections that do not begin one."""
+        """Return (note id, ordinal) of every piece of a long section but its first."""
         ...
 
     def front_matters(self, branch: str | None) -> list[tuple[int, int, str]]:
-        """(note id, ordinal, text) of all front matter: no search sees it."""
+        """Return (note id, ordinal, text) of all front matter, which `search` does not cover."""
         ...
 
     def headings(self, note_ids: Sequence[int], level: int) -> dict[int, list[tuple[str, int]]]:
-        """Headings of one level in these notes, a heading path once: note id -> [(text, line)]."""
+        """Return note id -> [(text, line)]: the headings of one level, each heading path once."""
         ...
 
     def line_digests(self, branch: str) -> bytes:
-        """Digests of the lines of a branch, four bytes each, those of one note once; no templates."""
+        """Return four-byte digests of a branch's lines, each line once per note, without templates."""
         ...
 
     # -- items and statuses -----------------------------------------------------------------------
@@ -166,9 +166,9 @@ class View(Protocol):
         self, kinds: Sequence[str], branch: str | None = None, notes: dict[int, NoteRow] | None = None,
         *, bullets_since: str = "",
     ) -> list[ItemRow]:  # fmt: skip
-        """Items of these kinds by path and line.
+        """Return the items of these kinds, by path and line.
 
-        `notes`: the notes by id, where the caller has read them; items of others are left out.
+        `notes`: notes by id that the caller has already read; items of other notes are left out.
         `bullets_since`: action bullets of an earlier day are left out.
         """
         ...
@@ -176,160 +176,164 @@ class View(Protocol):
     def statuses(
         self, branch: str | None = None, notes: dict[int, NoteRow] | None = None
     ) -> list[StatusRow]:
-        """Status blocks by path and line; `notes` as for `items`."""
+        """Return the status blocks, by path and line; `notes` as for `items`."""
         ...
 
     def newest_statuses(self) -> dict[str, tuple[str, str]]:
-        """Branch -> (date, heading) of its newest status block; branches without one are left out."""
+        """Return branch -> (date, heading) of its newest status block; branches without one are left out."""
         ...
 
     def standing_lines(self, branch: str) -> list[tuple[int, int, str, str]]:
-        """(note id, line, kind, text) of what undated notes of a branch say that always holds."""
+        """Return (note id, line, kind, text) of the standing lines in a branch's undated notes."""
         ...
 
     def dated_names(self) -> list[str]:
-        """Headings of all status blocks and titles of all notes: what dates are read from."""
+        """Return the headings of all status blocks and the titles of all notes; dates are read from these."""
         ...
 
     def listed_items(
         self, kind: str, branch: str | None, *, states: Sequence[str] = (), label: str = ""
     ) -> list[ListedRow]:
-        """Items of a kind in no order; tasks may be limited to some states. `label`: the kind to give."""
+        """Return the items of a kind, unordered; `states` limits tasks, `label` replaces the kind in each row."""
         ...
 
     def listed_statuses(self, branch: str | None) -> list[ListedRow]:
-        """Status blocks in no order, each with its heading."""
+        """Return the status blocks with their headings, unordered."""
         ...
 
     def listed_notes(self, branch: str | None) -> list[ListedRow]:
-        """Notes in no order, each with its title."""
+        """Return the notes with their titles, unordered."""
         ...
 
     # -- words ------------------------------------------------------------------------------------
 
     def search(self, expr: Expr, limit: int, scope: Scope = WHOLE_VAULT) -> list[Hit]:
-        """Best sections in a scope for an expression, best first; equal ones by path and line.
+        """Return the best matching sections in a scope, best first; ties by path and line.
 
-        A section has its own date (`section_date`), else that of its note.
+        A section has its own date (`section_date`), or else its note's date.
         """
         ...
 
     def count(self, expr: Expr) -> int:
-        """How many sections of the vault match."""
+        """Return how many sections of the vault match."""
         ...
 
     def holds(self, expr: Expr, scope: Scope) -> bool:
-        """Whether any section in a scope matches."""
+        """Return whether any section in a scope matches."""
         ...
 
     def matching_sections(self, expr: Expr, branch: str | None) -> list[tuple[int, int, bool]]:
-        """(note id, ordinal, whether it begins a section) of every section whose own words match.
+        """Return (note id, ordinal, whether it begins a section) of every section whose own words match.
 
-        Its own are its text, headings and dates; the title and the path of its note are not.
+        Its own words are its text, headings and dates, but not the title and path of its note.
         """
         ...
 
     def section_count(self) -> int:
-        """How many sections there are."""
+        """Return the number of sections."""
         ...
 
     def document_frequency(self, stem: str) -> int:
-        """How many sections hold a stem."""
+        """Return how many sections contain a stem."""
         ...
 
     def words_between(self, first: str, last: str, limit: int) -> list[tuple[str, int]]:
-        """Stems from `first` up to, not including, `last`, in order, with their frequencies."""
+        """Return (stem, frequency) from `first` up to but not including `last`, in order."""
         ...
 
 
 class Engine(Protocol):
-    """An open index. Close it; any thread may use it.
+    """An open index, usable from any thread. Close it when done.
 
     Each method raises IndexDamaged when what is stored is damaged or gone (then `replace_damaged`),
-    and IndexUnavailable when it cannot be read or written for another reason.
+    and IndexUnavailable when it cannot be read or written for another reason: IndexHeld while another
+    process holds its write lock, for which no method waits longer than two seconds.
     """
 
     @property
     def place(self) -> str:
-        """Where it lives: `cache`, `temporary` (the cache is not writable) or `memory`."""
+        """Where the index is: `cache`, `temporary` (the cache is not writable) or `memory`."""
         ...
 
     @property
     def notice(self) -> str:
-        """What a person should hear once; empty for nothing."""
+        """A message to show a person once; may be empty."""
         ...
 
     def close(self) -> None:
-        """Close it; a view that is open stays usable until its block ends."""
+        """Close the index; an open view stays usable until its block ends."""
         ...
 
     def snapshot(self) -> AbstractContextManager[View]:
-        """Open a view of this moment; what is written meanwhile does not change it."""
+        """Open a view of this moment; later writes do not change it."""
         ...
 
     def data_version(self) -> tuple[int, int]:
-        """(epoch, generation): another value whenever anyone, in any process, changed what is indexed."""
+        """Return (epoch, generation), which changes whenever any process changes the index."""
         ...
 
     def apply(
         self, added: Sequence[Parsed], removed: Iterable[str] = (),
         touched: Iterable[tuple[str, Known]] = (), *, before: Mapping[str, Known] | None = None,
     ) -> int:  # fmt: skip
-        """Write notes, drop others, renew the fingerprints of `touched` ones: all of it, or nothing.
+        """Add notes, remove notes and update the fingerprints of `touched` ones, all or nothing.
 
-        What is there already is skipped; a touched note must have the same digest. `before`: what the
-        index had of these files when they were read; a file that another process has written here since
-        is left alone. Returns the generation.
+        Notes already stored are skipped; a touched note must still have the same digest. `before`: what
+        the index knew of these files when they were read; a file that another process has updated
+        since then is skipped. Returns the generation.
         """
         ...
 
     def save_tokens(self, counted: Mapping[int, tuple[bytes, int]]) -> bool:
-        """Keep token counts (note id -> digest, tokens) of notes that still have that digest.
+        """Store token counts (note id -> digest, tokens) of notes that still have that digest.
 
-        False when they cannot be kept: nothing is lost but the time to count again.
+        Returns False if they cannot be stored; then they have to be counted again.
         """
         ...
 
     def mark_complete(self) -> None:
-        """Remember that the whole vault has been indexed once."""
+        """Record that the whole vault has been indexed once."""
         ...
 
     def clear(self) -> None:
-        """Drop every row; other processes on this index see it at once."""
+        """Delete every row; other processes with this index open see that at once."""
         ...
 
-    def settle(self, stopping: threading.Event | None = None) -> None:
-        """Do what a first build leaves for later, in short steps, until `stopping`."""
+    def settle(self, stopping: threading.Event | None = None) -> bool:
+        """Do what a first build leaves for later, in short steps, until `stopping`.
+
+        False when another process holds the index: it is to be done later.
+        """
         ...
 
     def verify(self) -> None:
-        """Raise IndexDamaged when what is stored is not what was written."""
+        """Raise IndexDamaged if the stored data is not what was written."""
         ...
 
     def replace_damaged(self, epoch: int | None = None) -> bool:
-        """Let a new, empty index take the place of a damaged one.
+        """Replace a damaged index with a new, empty one.
 
-        `epoch`: of the damaged one (`IndexDamaged.epoch`). False, and nothing is done, when another
-        thread replaced that one already.
+        `epoch`: the epoch of the damaged one (`IndexDamaged.epoch`). Does nothing and returns False if
+        another thread has already replaced it.
         """
         ...
 
     def build_turn(self) -> AbstractContextManager[bool]:
-        """Take the one turn to build this index in full; False when another process has it."""
+        """Take the only turn to build this index in full; the value is False if another process has it."""
         ...
 
 
 class Stemmer(Protocol):
-    """Words as the index keeps them. Any thread may ask; close it when done."""
+    """Turns words into the stems that the index stores; usable from any thread. Close it when done."""
 
     def stem(self, word: str) -> str:
-        """The stem of one word, split and folded as the index does it; empty where there is no word."""
+        """Return the stem of one word, split and folded as in the index; empty if there is no word."""
         ...
 
     def common_beginning(self, stem: str) -> str:
-        """The characters that a word with this stem begins with, as far as that is known."""
+        """Return the longest known prefix of all words with this stem."""
         ...
 
     def close(self) -> None:
-        """Close it."""
+        """Close the stemmer."""
         ...

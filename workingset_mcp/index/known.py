@@ -1,8 +1,8 @@
-"""What the index knows of its files, kept in memory until what is indexed changes.
+"""Cache in memory what the index knows of its files, until the index changes.
 
-After another process wrote, it is read again, one branch at a time where no more is asked for. Any
-thread may ask. The lock here is held for moments only and nothing else is waited for under it, so it
-may be taken while a view of the index is open. Not here: how the disk differs (`sync`).
+After another process has written, the cache is read again, one branch at a time if no more is needed.
+It may be used from any thread. Its lock is held briefly and nothing blocks under it, so a thread may
+take it while a view of the index is open. Not here: how the disk differs (`sync`).
 """
 
 import threading
@@ -14,7 +14,7 @@ from workingset_mcp.index.rows import Known
 
 
 class KnownFiles:
-    """Path -> what is known of that file, of all files or of those of one branch."""
+    """What the index knows of each file, by path, for the vault or for one branch."""
 
     def __init__(self, branch_of: Callable[[str], str]) -> None:
         self._branch_of = branch_of
@@ -24,35 +24,35 @@ class KnownFiles:
         self._all: dict[str, Known] | None = None
         self._parts: dict[str, dict[str, Known]] = {}
         self._version: tuple[int, int] | None = None
-        self._before: dict[str, dict[str, Known]] = {}  # branches as they were before others wrote
+        self._before: dict[str, dict[str, Known]] = {}  # branches before another process wrote
         self._whole_before = False
         self._news: set[str] = set()
 
     def of(self, branch: str | None, view: View) -> dict[str, Known]:
-        """What the index knew of a branch, or of everything, in a view of it. Raises IndexDamaged."""
+        """Return what a view of the index knows of a branch, or of the vault. Raises IndexDamaged."""
         return self._of(branch, view)
 
     def about(self, paths: Iterable[str], view: View) -> dict[str, Known]:
-        """What the index knew, in a view of it, of those of these paths that it has."""
+        """Return what a view of the index knows of these paths; unknown paths are left out."""
         by_branch: dict[str, list[str]] = {}
         for path in paths:
             by_branch.setdefault(self._branch_of(path), []).append(path)
         found: dict[str, Known] = {}
-        for branch, asked in by_branch.items():
-            found.update(self._of(branch, view, asked))
+        for branch, own_paths in by_branch.items():
+            found.update(self._of(branch, view, own_paths))
         return found
 
     def news(self) -> set[str]:
-        """Paths of notes that another process wrote or dropped since this was asked, as far as seen."""
+        """Return, once, the paths of notes that this cache has seen another process write or remove."""
         with self._lock:
-            told, self._news = self._news, set()
-        return told
+            changed, self._news = self._news, set()
+        return changed
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """The one turn to change the index, so that what is known follows each change (`took`).
+        """Take the only turn to change the index, so that `took` can follow each change.
 
-        Its holder waits for the engine: never ask for it while a view of the index is open.
+        The holder waits for the engine, so never call this while a view of the index is open.
         """
         with self._write_turn:
             with self._lock:
@@ -66,17 +66,18 @@ class KnownFiles:
     def took(
         self, generation: int, before: Mapping[str, Known], after: Mapping[str, Known | None]
     ) -> None:
-        """Keep up with a change of our own, which gave the index this generation.
+        """Follow a change of this process, which gave the index this generation.
 
-        `before`: what the index had to have of a file for the change to be made. None: dropped.
+        `before`: what the index had to know of a file for the change to apply. `after`: what it knows
+        of the file now; None if it was removed.
         """
         with self._lock:
             if self._version is None or self._version[1] + 1 != generation:
-                self._version = None  # another process wrote in between: read everything anew
+                self._version = None  # another process wrote in between: read everything again
                 return
             for path, known in after.items():
                 for part in self._parts_with(path):
-                    if part.get(path) != before.get(path):  # left alone by the engine too
+                    if part.get(path) != before.get(path):  # the engine skipped it too
                         continue
                     if known is None:
                         part.pop(path, None)
@@ -89,19 +90,19 @@ class KnownFiles:
     ) -> dict[str, Known]:
         version = view.version()
         with self._lock:
-            kept = self._part(branch) if self._is_at(version) else None
-            if kept is not None:
-                return _among(kept, paths)
-        found = view.known(branch)  # without the lock: a large vault takes a while
+            cached = self._part(branch) if self._is_at(version) else None
+            if cached is not None:
+                return _among(cached, paths)
+        found = view.known(branch)  # outside the lock: a large vault takes a while
         with self._lock:
             if self._version == version and self._part(branch) is None:
                 self._keep(branch, dict(found))
         return _among(found, paths)
 
     def _is_at(self, version: tuple[int, int]) -> bool:
-        """Whether what is kept is of this version; what is older makes room for it first.
+        """Return whether the cache has this version; an older cache is emptied for a newer version.
 
-        While a change of our own is written, nothing newer is kept: `took` is about to follow it.
+        While this process writes a change, the cache is not emptied: `took` will follow the change.
         """
         if not self._writing and (self._version is None or version > self._version):
             self._before = {**self._parts, **self._before}
@@ -141,7 +142,7 @@ class KnownFiles:
 
 
 def _among(known: Mapping[str, Known], paths: Iterable[str] | None) -> dict[str, Known]:
-    """What is known of these paths; of all when none are given. Always a copy."""
+    """Return a copy of what is known of these paths, or of all if `paths` is None."""
     if paths is None:
         return dict(known)
     return {path: known[path] for path in paths if path in known}

@@ -1,7 +1,7 @@
-"""What is asked of an index, as values: expressions over words, and the scope that limits an answer.
+"""Queries of an index as values: expressions over words, and the scope that limits an answer.
 
-An engine renders an expression into its own query language: no character in it is ever syntax. The
-meaning of a date window is decided here, in `Scope`, and nowhere else.
+An engine renders an expression into its own query language; no character of a word becomes syntax.
+Only `Scope` defines what a date window means.
 """
 
 from collections.abc import Iterable
@@ -15,10 +15,10 @@ Column: TypeAlias = Literal["", "body", "title", "heads", "path", "cjk", "dt", "
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A word, compared by its stem; in any column, or in the one that is named.
+    """A word, compared by its stem, in any column or in the given one.
 
-    `cjk` holds pairs of CJK characters and other forms of words (`notes.folding`), `dt` the dates of a
-    section (`date_words`). `written` is every column but those two.
+    Column `cjk` contains pairs of CJK characters and other forms of words (`notes.folding`), `dt` the
+    dates of a section (`date_words`). `written` is every column but those two.
     """
 
     word: str
@@ -27,7 +27,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """Words that follow one another."""
+    """Consecutive words."""
 
     words: tuple[str, ...]
     column: Column = ""
@@ -43,14 +43,14 @@ class Prefix:
 
 @dataclass(frozen=True, slots=True)
 class And:
-    """Sections that match every part; there is at least one."""
+    """Sections that match every part; `parts` is not empty."""
 
     parts: tuple["Expr", ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    """Sections that match any part; there is at least one."""
+    """Sections that match any part; `parts` is not empty."""
 
     parts: tuple["Expr", ...]
 
@@ -63,19 +63,19 @@ class Scope:
     """The part of a vault that an answer covers: branches, and a window of dates.
 
     `branches`: exact names; None means all. `since`, `until`: ISO dates of any precision, both ends
-    included, `2026-06` being the whole of June. `undated`: only what carries no date.
+    included; `2026-06` is the whole of June. `undated`: only what has no date.
 
-    The date of a note may be a month or a year (`2026`), so there are three questions:
+    The date of a note may be a month or a year (`2026`), so there are three tests:
 
-    * `may_hold`: could the date lie in the window? Search and list ask this: a note of `2026` is
-      found for June 2026, because leaving it out would hide it.
-    * `holds_first_day`: does the first day of the date lie in the window? Full context asks this. Its
-      windows are pages of one record: each note must be in exactly one of the windows that lie side
-      by side, so that the shards of a plan neither repeat nor lose a note.
-    * `holds_every_day`: does the date lie wholly in the window? A look at a past day asks this: what is
-      dated `2026` may say what was not known yet in June.
+    * `may_hold`: could the date be in the window? Search and list use this: a note of `2026` is found
+      for June 2026, because leaving it out would hide it.
+    * `holds_first_day`: is the first day of the date in the window? Full context uses this. Its windows
+      are shards of one record: each note must be in exactly one of several adjacent windows, so that
+      no shard repeats or loses a note.
+    * `holds_every_day`: is the whole date in the window? `as_of` uses this: a note dated `2026` may say
+      what was not known yet in June.
 
-    Without a window, each holds for every date and for none. With one, what carries no date is outside.
+    Without a window, all three are true for every date and for no date. With one, no date is outside.
     """
 
     branches: frozenset[str] | None = None
@@ -85,7 +85,7 @@ class Scope:
 
     @classmethod
     def of(cls, branch: str | None, since: str = "", until: str = "") -> "Scope":
-        """The scope of one branch, or of the vault where none is named."""
+        """Make the scope of one branch, or of the whole vault if `branch` is None."""
         return cls(None if branch is None else frozenset({branch}), since, until)
 
     @property
@@ -98,33 +98,33 @@ class Scope:
 
     @property
     def has_window(self) -> bool:
-        """Whether dates narrow it."""
+        """Whether the scope is limited by dates."""
         return bool(self.since or self.until or self.undated)
 
     def anytime(self) -> "Scope":
-        """The same branches without the window."""
+        """Return a scope of the same branches without the window."""
         return Scope(self.branches)
 
     def may_hold(self, date: str) -> bool:
-        """Whether a date could lie in the window."""
+        """Return whether a date could be in the window."""
         return self._holds(date, not_before=last_day(date), not_after=first_day(date))
 
     def holds_first_day(self, date: str) -> bool:
-        """Whether the first day of a date lies in the window."""
+        """Return whether the first day of a date is in the window."""
         return self._holds(date, not_before=first_day(date), not_after=first_day(date))
 
     def holds_every_day(self, date: str) -> bool:
-        """Whether a date lies wholly in the window."""
+        """Return whether a date is wholly in the window."""
         return self._holds(date, not_before=first_day(date), not_after=last_day(date))
 
     def begins_within(self, date: str) -> bool:
-        """Whether the window begins inside the month or year that a date names."""
+        """Return whether the window begins within the month or year that a date names."""
         if not self.since or not date:
             return False
         return first_day(date) < first_day(self.since) <= last_day(date)
 
     def _holds(self, date: str, *, not_before: str, not_after: str) -> bool:
-        """Whether one day of a date is not before the window, and another one not after it."""
+        """Return whether one day of a date is not before the window and another is not after it."""
         if self.undated:
             return not date
         if not (self.since or self.until):
@@ -140,6 +140,6 @@ WHOLE_VAULT = Scope()
 
 
 def any_of(parts: Iterable[Expr]) -> Expr:
-    """One expression for sections that match any of these; there is at least one."""
+    """Combine one or more expressions into one that any of them satisfies."""
     found = tuple(parts)
     return found[0] if len(found) == 1 else Or(found)

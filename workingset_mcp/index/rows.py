@@ -1,7 +1,7 @@
-"""The values an index hands out, and what it puts into its search columns. Pure.
+"""The values that an index returns, and the text of its search columns. Pure.
 
-Everything here is engine-neutral but `search_columns`, which says which text stands in which
-weighted column.
+Everything here is independent of the engine except `search_columns`, which decides what text each
+weighted column contains.
 """
 
 import re
@@ -24,7 +24,7 @@ _PATH_MARKS = re.compile(r"[/_.\-]+")
 
 
 class Known(NamedTuple):
-    """What the index knows of a file: enough to tell whether the file differs now."""
+    """What the index knows of a file: enough to tell whether the file has changed."""
 
     fingerprint: Fingerprint
     read_ns: int
@@ -33,7 +33,7 @@ class Known(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A note ready to be indexed, with the fingerprint its bytes were read at."""
+    """A note ready to be indexed, with the fingerprint of the file when it was read."""
 
     note: Note
     branch: str
@@ -43,7 +43,7 @@ class Parsed:
 
 
 class NoteRow(NamedTuple):
-    """A note as the index knows it, without its text."""
+    """A note in the index, without its text."""
 
     id: int
     path: str
@@ -59,18 +59,18 @@ class NoteRow(NamedTuple):
     digest: bytes
     units: tuple[DatedStretch, ...]
     remarks: tuple[Remark, ...]
-    names: str  # aliases and tags, one a line
+    names: str  # aliases and tags, one per line
 
 
 class ItemRow(NamedTuple):
-    """An item with the note it stands in."""
+    """An item with its note."""
 
     note: NoteRow
     item: Item
 
 
 class StatusRow(NamedTuple):
-    """A status block with the note it stands in."""
+    """A status block with its note."""
 
     note: NoteRow
     status: StatusBlock
@@ -93,21 +93,21 @@ class SectionRow(NamedTuple):
 
 
 class ListedRow(NamedTuple):
-    """One thing of a list: an item, a status block or a note, with the line that shows it."""
+    """An entry of a list: an item, a status block or a note, with its text."""
 
     branch: str
     path: str
-    line: int  # 0: the note itself
-    date: str  # its own, else that of its note
+    line: int  # 0 for the note itself
+    date: str  # its own, else its note's
     kind: str
     text: str
-    mark: str = ""  # a task's box
-    owners: str = ""  # one a line
+    mark: str = ""  # the character in a task's checkbox
+    owners: str = ""  # one per line
     due: str = ""
 
 
 class Hit(NamedTuple):
-    """A section that matched; a larger score is better."""
+    """A matching section; a higher score is better."""
 
     section_id: int
     note_id: int
@@ -115,35 +115,35 @@ class Hit(NamedTuple):
 
 
 class BranchRow(NamedTuple):
-    """A branch in numbers."""
+    """The numbers of a branch."""
 
     branch: str
     notes: int
     open_items: int
     newest_date: str
-    newest_path: str  # of the last of the notes with that date, by path; empty when none is dated
+    newest_path: str  # the last path with that date; empty if no note is dated
     size: int  # bytes of its notes
 
 
 def kept_headings(headings: Sequence[str], title: str) -> str:
-    r"""A heading path as it is kept: one a line, a `\r` for the note's title at its beginning."""
+    r"""Encode a heading path for storage: one heading per line, `\r` for a leading note title."""
     if headings and headings[0] == title:
         headings = ("\r", *headings[1:])
     return "\n".join(headings)
 
 
 def headings_of(kept: str, title: str) -> tuple[str, ...]:
-    """The heading path that was kept so."""
+    """Decode a heading path that `kept_headings` encoded."""
     if kept[:1] == "\r":
         return (title, *kept.split("\n")[1:])
     return tuple(kept.split("\n")) if kept else ()
 
 
 def section_date(headings: Sequence[str]) -> str:
-    """The deepest full date of a heading path, else its deepest month; empty when none is dated."""
+    """Return the deepest full date in a heading path, else the deepest month; empty if there is none."""
     month = ""
     for heading in reversed(headings):
-        date = date_of_heading(heading, None, None)  # as a parse asks, for most notes
+        date = date_of_heading(heading, None, None)  # cached: parsing calls it the same way
         if len(date) == 10:
             return date
         month = month or date
@@ -151,10 +151,10 @@ def section_date(headings: Sequence[str]) -> str:
 
 
 class SearchableNote:
-    """What the weighted search columns of a note's sections hold.
+    """Fills the weighted search columns for the sections of a note.
 
-    Words in CJK text are overlapping pairs of characters in `cjk`; the other columns hold the rest,
-    so that Latin words inside CJK text stand alone. `cjk` holds the other forms of words, too.
+    Column `cjk` gets CJK text as overlapping pairs of characters, and the other forms of words; the other
+    columns get the rest, so that Latin words inside CJK text become separate words.
     """
 
     def __init__(self, *, path: str, title: str, aliases: str, tags: str, date: str) -> None:
@@ -168,7 +168,7 @@ class SearchableNote:
         self._is_ascii = self._titles.isascii() and self._names.isascii()
 
     def search_columns(self, headings: Sequence[str], date: str, text: str) -> tuple[str, ...]:
-        """Body, title, heads, path, cjk and dt of a section; `text` comes without its front matter."""
+        """Return body, title, heads, path, cjk and dt of a section; `text` has no front matter."""
         titles, names = self._titles, self._names
         heads = "\n".join(headings[1:] if headings and headings[0] == self._title else headings)
         heads, forms_of_heads = _read_headings(heads)
@@ -199,9 +199,9 @@ def _dates(note_date: str, date: str) -> str:
 
 
 def bigrams(text: str) -> str:
-    """Overlapping pairs of characters of every CJK run, and its last character alone.
+    """Return the overlapping character pairs of every CJK run, and the last character of each run.
 
-    A query of one character is then a prefix: it begins a pair or ends a run.
+    A query of one character can then search by prefix: it begins a pair, or it is the last of a run.
     """
     pairs: list[str] = []
     for run in CJK_RUN.findall(text):

@@ -1,7 +1,7 @@
-"""The TCP connections of the HTTP server: how many it holds, and how long one may take to send a request.
+"""Limit the HTTP server's connections: how many are open, and how long a request may take to arrive.
 
-uvicorn limits neither: a client that sends half a request holds its connection for ever, and a server
-without free file descriptors answers wrongly and retries `accept` in a loop. Not here: sessions (the SDK
+uvicorn limits neither: a client that sends half a request keeps its connection forever, and a server
+without free file descriptors fails calls and retries `accept` in a loop. Not here: sessions (the SDK
 ends idle ones) and what is served (`http`).
 """
 
@@ -12,18 +12,16 @@ from typing import Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-REQUEST_SECONDS = (
-    20.0  # from the first byte of a request, or the connection, to the request's last byte
-)
+REQUEST_SECONDS = 20.0  # from the connection, or a request's first byte, to the request's last byte
 MOST_CONNECTIONS = 4_000
 _LEAST_CONNECTIONS = 10
-BACKLOG = 128  # asyncio accepts up to this many in a row, before any surplus one is closed
+BACKLOG = 128  # asyncio may accept this many at once before surplus ones are closed
 
 
 def most_connections() -> int:
-    """How many connections may be open now: half of the file descriptors, the index needs the rest."""
+    """Return how many connections may be open: half of the file descriptors; the index needs the rest."""
     try:
-        import resource  # POSIX alone
+        import resource  # POSIX only
     except ImportError:
         return MOST_CONNECTIONS
     allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -33,22 +31,22 @@ def most_connections() -> int:
 
 
 def raise_descriptor_limit() -> None:
-    """Allow this process as many file descriptors as the system lets it: the usual 1,024 are few."""
+    """Raise this process's limit of file descriptors as far as allowed: the usual 1,024 are too few."""
     try:
-        import resource  # POSIX alone
+        import resource  # POSIX only
     except ImportError:
         return
     allowed, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = 4 * MOST_CONNECTIONS
+    new_limit = 4 * MOST_CONNECTIONS
     if most != resource.RLIM_INFINITY:
-        wanted = min(wanted, most)
-    if allowed != resource.RLIM_INFINITY and allowed < wanted:
+        new_limit = min(new_limit, most)
+    if allowed != resource.RLIM_INFINITY and allowed < new_limit:
         with suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+            resource.setrlimit(resource.RLIMIT_NOFILE, (new_limit, most))
 
 
 class LimitedConnection(H11Protocol):
-    """uvicorn's connection, closed when the server is full or its request does not arrive in time."""
+    """A uvicorn connection that closes if the server is full or its request does not arrive in time."""
 
     request_seconds = REQUEST_SECONDS
 
@@ -75,7 +73,7 @@ class LimitedConnection(H11Protocol):
         super().connection_lost(exc)
 
     def _is_request_under_way(self) -> bool:
-        """Whether a request has begun and its last byte is missing."""
+        """Return whether a request has begun and is not complete."""
         if self.conn.their_state is h11.IDLE:
             return bool(self.conn.trailing_data[0])
         return self.conn.their_state is h11.SEND_BODY

@@ -1,6 +1,6 @@
-"""Streamable HTTP: one process for many agents, with a token, Host and Origin checks and `/health`.
+"""Serve many agents from one process over Streamable HTTP: token, Host and Origin checks, `/health`.
 
-Loopback needs no token; anything else does not start without one. Not here: what is served
+A loopback address needs no token; on any other address the server does not start without one. Not here: what is served
 (`server`).
 """
 
@@ -28,8 +28,8 @@ from workingset_mcp.server.server import build_server
 from workingset_mcp.vault.files import read_regular
 from workingset_mcp.workspace.facade import Workspace
 
-GRACE_SECONDS = 2  # for answers under way; a listening client would wait for ever
-KEEP_ALIVE_SECONDS = 75  # an agent thinks longer than uvicorn's five between two calls
+GRACE_SECONDS = 2  # for running answers; a listening client would wait forever
+KEEP_ALIVE_SECONDS = 75  # uvicorn's default is 5, but agents pause longer between calls
 MOST_BODY_BYTES = 1_000_000
 IDLE_SESSION_SECONDS = 600  # a client that comes back later gets a 404 and opens a new session
 MOST_SESSIONS = 5_000  # 37 KB each
@@ -42,11 +42,11 @@ App = Callable[
 
 
 def serve_http(workspace: Workspace, address: str, token: str | None, hosts: Sequence[str]) -> None:
-    """Serve until interrupted. Raises SettingsError for an address that may not be served."""
+    """Serve until interrupted. Raises SettingsError for an address that needs a token and has none."""
     host, port = split_address(address)
     if not token and not is_loopback(host):
         raise SettingsError(
-            f"{host} can be reached from elsewhere.",
+            f"{host} can be reached from other machines.",
             "Give a token: WORKINGSET_TOKEN or --token-file.",
         )
     sdk.log_plainly()
@@ -63,7 +63,7 @@ def http_app(
     server: MCPServer[Workspace], host: str, token: str | None, hosts: Sequence[str] = (),
     *, idle_session_seconds: float = IDLE_SESSION_SECONDS,
 ) -> App:  # fmt: skip
-    """The ASGI application of a server: `/mcp` behind the token, `/health` open."""
+    """Make the ASGI application: `/mcp` requires the token, `/health` does not."""
 
     @server.custom_route("/health", methods=["GET"])  # type: ignore[untyped-decorator]  # in the SDK
     async def health(_: Request) -> Response:
@@ -94,15 +94,15 @@ def http_app(
 
 
 def split_address(address: str) -> tuple[str, int]:
-    """Host and port of `HOST:PORT`. Raises SettingsError."""
+    """Split `HOST:PORT`. Raises SettingsError."""
     host, colon, port = address.rpartition(":")
     if not colon or not host or not port.isdecimal() or not 0 < int(port) < 65_536:
-        raise SettingsError(f"{address!r} is no address.", "Write it as 127.0.0.1:8321.")
+        raise SettingsError(f"{address!r} is not an address.", "Write it as 127.0.0.1:8321.")
     return host.strip("[]"), int(port)
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address can be reached from this machine only."""
+    """Return whether an address can be reached only from this machine."""
     if host == "localhost":
         return True
     try:
@@ -112,7 +112,7 @@ def is_loopback(host: str) -> bool:
 
 
 def read_token(file: Path | None, from_environment: str | None) -> str | None:
-    """The token of a file, else of the environment. Raises SettingsError for an empty file."""
+    """Read the token from a file, else from the environment. Raises SettingsError for a bad file."""
     if file is None:
         return from_environment or None
     try:
@@ -121,17 +121,17 @@ def read_token(file: Path | None, from_environment: str | None) -> str | None:
         raise SettingsError(f"The token file cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError:
         raise SettingsError(
-            "The token file is not UTF-8.", "Write a long random text into it."
+            "The token file is not UTF-8.", "Write a long random string into it."
         ) from None
     if not token:
-        raise SettingsError("The token file is empty.", "Write a long random text into it.")
+        raise SettingsError("The token file is empty.", "Write a long random string into it.")
     return token
 
 
 def _without_resumption(app: App) -> App:
-    """The application without `Last-Event-ID`: no events are kept, so a client gets a new stream.
+    """Remove the `Last-Event-ID` header: no events are stored, so a client gets a new stream.
 
-    The SDK sends no answer at all to that header where there is no event store.
+    Without an event store the SDK never answers a request with that header.
     """
 
     async def served(scope: Scope, receive: Any, send: Any) -> None:
@@ -144,7 +144,7 @@ def _without_resumption(app: App) -> App:
 
 
 def _behind_token(app: App, token: str) -> App:
-    """The application with every path but `/health` behind a bearer token."""
+    """Require a bearer token for every path except `/health`."""
     expected = f"Bearer {token}".encode()
 
     async def guarded(scope: Scope, receive: Any, send: Any) -> None:
@@ -152,7 +152,7 @@ def _behind_token(app: App, token: str) -> App:
             given = dict(scope["headers"]).get(b"authorization", b"")
             if not hmac.compare_digest(given, expected):
                 refusal = PlainTextResponse(
-                    "a bearer token is needed", 401, {"WWW-Authenticate": "Bearer"}
+                    "a bearer token is required", 401, {"WWW-Authenticate": "Bearer"}
                 )
                 await refusal(scope, receive, send)
                 return

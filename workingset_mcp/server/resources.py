@@ -1,7 +1,7 @@
-"""Briefs and notes as MCP resources, completions for their names, and word of their changes.
+"""Serve briefs and notes as MCP resources, complete their names, and announce their changes.
 
-Clients of both protocol eras hear of a saved note: 2026 clients through their listen stream, older
-ones through the session they subscribed in. Not here: the texts themselves (`workspace`).
+Clients of both protocol eras are notified of a saved note: 2026 clients through their listen stream,
+older ones through the session they subscribed in. Not here: the texts themselves (`workspace`).
 """
 
 import logging
@@ -14,9 +14,11 @@ from urllib.parse import quote, unquote
 import anyio
 from mcp import MCPError
 from mcp.server import MCPServer
+from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError
 from mcp.server.subscriptions import InMemorySubscriptionBus, ResourcesListChanged, ResourceUpdated
 from mcp_types import (
+    INTERNAL_ERROR,
     INVALID_PARAMS,
     Annotations,
     Completion,
@@ -29,54 +31,74 @@ from mcp_types import (
     UnsubscribeRequestParams,
 )
 
+from workingset_mcp.answers.answer import fit_refusal
 from workingset_mcp.errors import WorkingsetError
+from workingset_mcp.escaping import show_name
 from workingset_mcp.server import sdk
+from workingset_mcp.server.tools._declare import limits_of, time_limited
 from workingset_mcp.workspace.facade import Workspace
 
 BRIEF_URI = "workingset://brief/"
 NOTE_URI = "workingset://note/"
 PAGE = 50
-ROOT = "."  # clients that normalise addresses drop it: its brief is listed without a name
+NEXT_LINE_BYTES = 60  # of the line that names the next part, beside the path in it
+ROOT = "."  # clients that normalise URIs drop it, so its brief is listed without a name
 MOST_COMPLETIONS = 100
 COMPLETION_WAIT_SECONDS = 3.0  # for the first build
-MOST_NOTES_TOLD = 500  # of one change
+MOST_NOTES_TOLD = 500  # per change
 SLOW_CLIENT_SECONDS = 1.0
-_RESERVED = ":/?#[]@!$&'()*+,;="  # what `{+name}` of a template keeps
+_RESERVED = ":/?#[]@!$&'()*+,;="  # characters that `{+name}` in a template does not escape
 _log = logging.getLogger(__name__)
 
 Server = MCPServer[Workspace]
 
 
 def add_resources(server: Server, workspace: Workspace) -> None:
-    """Templates for briefs and notes, and a paged list of the branches' briefs."""
+    """Register the templates for briefs and notes, and a paged list of the branches' briefs."""
 
     @server.resource(
         f"{BRIEF_URI}{{+branch}}", name="brief", title="Brief of a branch", mime_type="text/markdown",
         description="The current state of a branch in a few hundred tokens",
         annotations=Annotations(audience=["assistant"], priority=0.9),
     )  # fmt: skip
-    def brief(branch: str) -> str:
+    def brief(branch: str, ctx: Context[Any]) -> str:
+        limits = limits_of(ctx, workspace)
         try:
-            return workspace.brief(workspace.branch_named(branch or ROOT)).body
+            with time_limited():
+                return workspace.brief_text(workspace.branch_named(branch or ROOT), limits)
         except WorkingsetError as error:
-            raise ResourceNotFoundError(str(error)) from error
+            raise ResourceNotFoundError(fit_refusal(error, None, limits)) from error
 
     @server.resource(
         f"{NOTE_URI}{{+path}}", name="note", title="A note, verbatim", mime_type="text/markdown",
-        description="The exact text of a note",
+        description="The exact text of a note, a long one in parts: its last line names the next",
         annotations=Annotations(audience=["assistant"], priority=0.5),
     )  # fmt: skip
-    def note(path: str) -> str:
+    def note(path: str, ctx: Context[Any]) -> str:
+        limits = limits_of(ctx, workspace)
         try:
-            return workspace.note_text(path)
+            reserved = len(_encoded(f"{NOTE_URI}{path}")) * 3 // 2 + NEXT_LINE_BYTES
+            with time_limited():
+                text, following = workspace.note_part(path, limits, reserved)
         except WorkingsetError as error:
-            raise ResourceNotFoundError(str(error)) from error
+            raise ResourceNotFoundError(fit_refusal(error, None, limits)) from error
+        if not following:
+            return text
+        end = "" if text.endswith(("\n", "\r")) else "\n"
+        return f"{text}{end}next: {_encoded(f'{NOTE_URI}{following}')}\n"
+
+    def branch_times() -> list[tuple[str, int]]:
+        with time_limited():
+            return workspace.branch_times()
 
     async def listed(_: Any, parameters: PaginatedRequestParams) -> ListResourcesResult:
-        branches = await anyio.to_thread.run_sync(workspace.branch_times)
+        try:
+            branches = await anyio.to_thread.run_sync(branch_times)
+        except WorkingsetError as error:
+            raise MCPError(INTERNAL_ERROR, str(error)) from error
         cursor = parameters.cursor or ""
         if cursor and not (cursor.isdecimal() and int(cursor) < len(branches)):
-            raise MCPError(INVALID_PARAMS, f"{cursor[:40]!r} is no cursor of this list.")
+            raise MCPError(INVALID_PARAMS, f"{cursor[:40]!r} is not a cursor of this list.")
         start = int(cursor or 0)
         page = branches[start : start + PAGE]
         following = str(start + PAGE) if start + PAGE < len(branches) else None
@@ -93,14 +115,14 @@ def _listed_brief(branch: str, changed_ns: int) -> Resource:
     return Resource(
         uri=_encoded(f"{BRIEF_URI}{'' if branch == ROOT else branch}"),
         name=branch,
-        title=f"Brief: {branch}",
+        title=f"Brief: {show_name(branch)}",
         mime_type="text/markdown",
         annotations=Annotations(audience=["assistant"], priority=0.9, last_modified=changed),
     )
 
 
 def add_completions(server: Server, workspace: Workspace) -> None:
-    """Branch names and note paths, for templates and prompts."""
+    """Register completions of branch names and note paths, for templates and prompts."""
 
     def known_names(kind: str) -> list[str]:
         workspace.freshness.wait_until_built(COMPLETION_WAIT_SECONDS)
@@ -123,12 +145,12 @@ def add_completions(server: Server, workspace: Workspace) -> None:
 
 
 class Announcer:
-    """Tells clients which briefs and notes changed. Changes come from any thread; telling is on the loop."""
+    """Notifies clients of changed briefs and notes. Changes come from any thread; it sends on the loop."""
 
     def __init__(self, server: Server, bus: InMemorySubscriptionBus, workspace: Workspace) -> None:
         self._bus, self._workspace = bus, workspace
-        self._sessions: dict[int, Any] = {}  # of older clients, by connection
-        self._subscribed: dict[str, dict[int, str]] = {}  # decoded uri -> connection -> as given
+        self._sessions: dict[int, Any] = {}  # of older clients, by connection id id
+        self._subscribed: dict[str, dict[int, str]] = {}  # decoded URI -> connection id -> URI
         low = sdk.low_level(server)
         low.add_notification_handler("notifications/initialized", NotificationParams, self._meet)
         low.add_request_handler("resources/subscribe", SubscribeRequestParams, self._subscribe)
@@ -137,7 +159,7 @@ class Announcer:
         )
 
     async def run(self, changes: AsyncIterable[frozenset[str]]) -> None:
-        """Tell of every set of changed paths that comes in, until cancelled; an empty one says built."""
+        """Announce each set of changed paths, until cancelled; an empty set means that the index is built."""
         built = self._workspace.freshness.built.is_set()
         known = await self._branches() if built else None
         async for paths in changes:
@@ -153,10 +175,10 @@ class Announcer:
             known = now or known
 
     async def _branches(self) -> list[str] | None:
-        """What the list holds; None where the index cannot say, which the next change asks again."""
+        """Return the branches; None if the index fails, and then the next change asks again."""
         try:
             return await anyio.to_thread.run_sync(self._workspace.known_branches)
-        except Exception:  # noqa: BLE001  # word of changes must not end the server
+        except Exception:  # noqa: BLE001  # a failed notification must not stop the server
             _log.warning("the branches cannot be listed", exc_info=True)
             return None
 
@@ -173,7 +195,7 @@ class Announcer:
             await self._try(connection, session.send_resource_updated, given)
 
     async def _try(self, connection: int, send: Callable[..., Any], *arguments: object) -> None:
-        """Send; who went away or takes nothing in for a second is forgotten."""
+        """Send; forget a client that has gone or does not receive within a second."""
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             with anyio.move_on_after(SLOW_CLIENT_SECONDS):
                 await send(*arguments)
@@ -209,7 +231,7 @@ class Announcer:
 
 
 def _encoded(uri: str) -> str:
-    """The form that a client makes of our templates: only what no URI may hold is escaped."""
+    """Return a URI as clients expand our templates: only characters invalid in a URI are escaped."""
     return quote(uri, safe=_RESERVED)
 
 

@@ -1,9 +1,9 @@
-"""What this project bends in the MCP SDK, in pydantic and in Python's garbage collector: all of it.
+"""All patches of the MCP SDK, pydantic and the garbage collector.
 
-Each function says why it exists, what it saves and what to watch upstream, so that it can go once
-upstream needs it no longer. `bench/starts.py` measures what a start costs without each of them. Called
-as `sdk.NAME`, which is how that script turns one off. Importing this module loads neither `mcp` nor
-pydantic: `collect_rarely` and `defer_models` must run before either is loaded.
+Each function says why it exists, what it saves and what to watch upstream, so that it can be removed
+once upstream makes it unnecessary. `bench/starts.py` measures a start without each of them. Call them
+as `sdk.NAME`, so that the script can turn one off. Importing this module loads neither `mcp` nor
+pydantic, because `collect_rarely` and `defer_models` must run before either is loaded.
 """
 
 import gc
@@ -21,30 +21,30 @@ if TYPE_CHECKING:
     from mcp.server.session import ServerSession
     from pydantic import ValidationError
 
-_NEW_OBJECTS = 50_000  # that Python lets come up before it looks for garbage; its default is 700
+_NEW_OBJECTS = 50_000  # generation-0 threshold of the garbage collector; the default is 700
 
 
-# -- what makes a start cheaper --------------------------------------------------------------------
+# -- faster start ----------------------------------------------------------------------------------
 
 
 def collect_rarely() -> None:
-    """Let Python look for garbage less often; call it first.
+    """Run the garbage collector less often; call this first.
 
-    Why: imports make classes and functions that all stay, and Python's default looks through them
-    hundreds of times. Saves: 2 and 11 % of a start (CPU, two runs on a busy machine). Watch: CPython,
-    `gc.set_threshold`; "Improving GC collections: dynamic thresholds, single generation gc and time
+    Why: imports create classes and functions that all stay, and with the default threshold the
+    collector scans them hundreds of times. Saves: 2 and 11 % of a start (CPU, two runs on a busy machine).
+    Watch: CPython, `gc.set_threshold`; "Improving GC collections: dynamic thresholds, single generation gc and time
     barriers".
     """
     gc.set_threshold(_NEW_OBJECTS, *gc.get_threshold()[1:])
 
 
 def defer_models() -> None:
-    """Let pydantic build the validator of a model when it is first used; call it before `mcp` is imported.
+    """Build pydantic's validators on first use; call this before `mcp` is imported.
 
-    Why: the SDK has some 500 models of messages, and a server meets few of them. Saves: 8 % of a start in
+    Why: the SDK has about 500 message models, and a server uses few of them. Saves: 8 % of a start in
     one run, nothing in another (CPU, on a busy machine). Watch: python-sdk, "Cut import and startup
-    cost with deferred model builds and lazy imports". First uses in two threads at once are not safe
-    in every pydantic: the SDK validates in its event loop only.
+    cost with deferred model builds and lazy imports". A first use in two threads at once is not safe
+    in every pydantic version; the SDK validates only in its event loop.
     """
     from pydantic import BaseModel
 
@@ -52,9 +52,9 @@ def defer_models() -> None:
 
 
 def log_plainly() -> None:
-    """Log warnings to stderr as plain lines, and keep the SDK from setting up its own logging.
+    """Log warnings to stderr as plain lines, and stop the SDK from setting up its own logging.
 
-    Why: `MCPServer` sets up logging through rich, which breaks one message into several lines.
+    Why: `MCPServer` sets up logging through rich, which splits one message into several lines.
     Saves: 2 and 5 % of a start (CPU, two runs on a busy machine). Watch: python-sdk,
     `configure_logging`; "FastMCP configures logging on init, which messes up application-level logging".
     """
@@ -66,13 +66,13 @@ def log_plainly() -> None:
     vars(server)["configure_logging"] = lambda level: None
 
 
-# -- what the SDK keeps private --------------------------------------------------------------------
+# -- private parts of the SDK ----------------------------------------------------------------------
 
 
 def low_level(server: "MCPServer[Any]") -> "Server[Any]":
-    """The server under a server, which takes handlers for any method.
+    """Return the low-level server below an `MCPServer`; it accepts handlers for any method.
 
-    Why: `MCPServer` has no public way to page `resources/list`, nor to serve `resources/subscribe`.
+    Why: `MCPServer` has no public way to page `resources/list` or to serve `resources/subscribe`.
     Watch: python-sdk, `MCPServer._lowlevel_server`; "Public API for runtime handler
     registration/deregistration on low-level Server".
     """
@@ -80,9 +80,9 @@ def low_level(server: "MCPServer[Any]") -> "Server[Any]":
 
 
 def connection_of(session: "ServerSession") -> Any:
-    """The connection of a request's session: it stays the same as long as the client is connected.
+    """Return the connection of a request's session, which stays the same while the client is connected.
 
-    Why: a session lives for one request, and a client that subscribed must be told later. Watch:
+    Why: a session lives for one request, but a subscribed client is notified later. Watch:
     python-sdk, `ServerSession._connection`; "how to broadcast notifications/tools/list_changed to
     all client".
     """
@@ -92,7 +92,7 @@ def connection_of(session: "ServerSession") -> Any:
 def advertise_changes(server: "MCPServer[Any]") -> None:
     """Tell clients of the older protocol era, over stdio and HTTP, that the list of resources may change.
 
-    Why: `MCPServer` never passes the options that say so. Watch: python-sdk,
+    Why: `MCPServer` never passes these options. Watch: python-sdk,
     `create_initialization_options`; "feat: Add support for specifying NotificationOptions".
     """
     from mcp.server import NotificationOptions
@@ -100,28 +100,28 @@ def advertise_changes(server: "MCPServer[Any]") -> None:
     low = low_level(server)
     plain = low.create_initialization_options
     changing = partial(plain, NotificationOptions(resources_changed=True))
-    low.create_initialization_options = changing  # type: ignore[method-assign]  # no public way
+    low.create_initialization_options = changing  # type: ignore[method-assign]  # no public API
 
 
 def give_signature(function: Callable[..., Any], parameters: Sequence[Parameter]) -> None:
-    """Give a function of any arguments the parameters that the SDK is to read from it.
+    """Set the signature that the SDK reads from a function with `**arguments`.
 
     Why: every tool is called through one function, and the SDK makes a tool's schema from the
-    signature and the annotations of what it calls. Watch: python-sdk, `func_metadata`.
+    signature and annotations of that function. Watch: python-sdk, `func_metadata`.
     """
     signature = Signature(parameters, return_annotation=str)
     function.__dict__["__signature__"] = signature
     function.__annotations__ = {p.name: p.annotation for p in parameters} | {"return": str}
 
 
-# -- what a refusal says ---------------------------------------------------------------------------
+# -- arguments and error messages ------------------------------------------------------------------
 
 
 def take_texts_as_given(tool: "Tool") -> None:
-    """Keep the text arguments of a tool as the client gave them.
+    """Keep string arguments of a tool as the client sent them.
 
-    Why: the SDK parses JSON in every text argument that has a default, so `branch="null"` meant every
-    branch. A text stays a text; for a list, JSON of a list is parsed, and any other text is one word.
+    Why: the SDK parses JSON in every string argument that has a default, so `branch="null"` meant every
+    branch. A string stays a string; for a list, a JSON list is parsed and any other string is one word.
     Watch: python-sdk, `FuncMetadata.pre_parse_json`.
     """
     from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
@@ -129,7 +129,7 @@ def take_texts_as_given(tool: "Tool") -> None:
     types = {name: about["type"] for name, about in tool.parameters["properties"].items()}
 
     class AsGiven(FuncMetadata):
-        """Arguments, with JSON parsed only where the type of an argument is no text."""
+        """The metadata of a tool's arguments; it parses JSON only for arguments that are not strings."""
 
         def pre_parse_json(self, data: dict[str, Any]) -> dict[str, Any]:
             read = super().pre_parse_json(data)
@@ -144,10 +144,10 @@ def take_texts_as_given(tool: "Tool") -> None:
 
 
 def refuse_calls_plainly(server: "MCPServer[Any]", tools: Iterable["Tool"]) -> None:
-    """Let the refusal of a tool call be one sentence that says what was wrong.
+    """Reject a bad tool call with one sentence that says what is wrong.
 
-    Why: the SDK drops arguments that a tool does not have, puts "Error executing tool NAME:" before
-    each refusal, and prints pydantic's report over several lines, with a web address. Watch:
+    Why: the SDK ignores arguments that a tool does not have, prefixes each error with "Error executing
+    tool NAME:", and prints pydantic's report over several lines, with a URL. Watch:
     python-sdk, `Tool.run`; "FastMCP tool argument models silently ignore unknown/misspelled
     arguments (extra=ignore default)".
     """
@@ -174,13 +174,13 @@ def refuse_calls_plainly(server: "MCPServer[Any]", tools: Iterable["Tool"]) -> N
                 raise ToolError(str(cause)) from cause.__cause__
             raise
 
-    server.call_tool = called  # type: ignore[method-assign]  # the SDK has nothing around a call
+    server.call_tool = called  # type: ignore[method-assign]  # the SDK has no hook around a call
 
 
 def refuse_prompts_plainly(server: "MCPServer[Any]") -> None:
-    """Let the refusal of a prompt say what was wrong.
+    """Reject a bad prompt request with a message that says what is wrong.
 
-    Why: whatever a prompt raises reaches the client as "Internal server error". Watch: python-sdk,
+    Why: every exception of a prompt reaches the client as "Internal server error". Watch: python-sdk,
     `MCPServer.get_prompt`.
     """
     from mcp import MCPError
@@ -197,20 +197,20 @@ def refuse_prompts_plainly(server: "MCPServer[Any]") -> None:
                 cause = cause.__cause__
             raise MCPError(INVALID_PARAMS, f"{name}: {cause}") from None
 
-    server.get_prompt = got  # type: ignore[method-assign]  # the SDK has nothing around a prompt
+    server.get_prompt = got  # type: ignore[method-assign]  # the SDK has no hook around a prompt
 
 
 def _unknown(name: str, names: list[str]) -> str:
-    from rapidfuzz import process  # 12 ms, paid only for a mistake
+    from rapidfuzz import process  # takes 12 ms, and only a mistake needs it
 
     near = process.extractOne(name, names, score_cutoff=60)
-    meant = f"Did you mean {near[0]!r}?" if near else f"It takes {', '.join(names)}."
-    return f"Unknown argument {name[:60]!r}. {meant}"
+    hint = f"Did you mean {near[0]!r}?" if near else f"It takes {', '.join(names)}."
+    return f"Unknown argument {name[:24]!r}. {hint}"
 
 
 def _sentence(error: "ValidationError") -> str:
     first = error.errors(include_url=False, include_input=False)[0]
-    where = ".".join(str(part) for part in first["loc"])[:60]
+    where = ".".join(str(part) for part in first["loc"])[:24]
     if first["type"] == "missing":
         return f"Argument {where!r} is missing."
     return f"Argument {where!r} is wrong: {first['msg'][:160]}."

@@ -1,1 +1,1 @@
-"""From the disk to the index: what differs, applied, and noticed in time."""
+"""Keep the index in step with the disk: find what differs, apply it, follow changes."""

@@ -1,7 +1,7 @@
-"""Reading files that differ and writing them into the index, in batches.
+"""Read files that differ and write them into the index, in batches.
 
-Not here: which files differ (`changes`), when that is asked, and what is told of it (`freshness`, where
-the order of the locks is written down).
+Not here: which files differ (`changes`); when to look, whom to notify, and the order of locks
+(`freshness`).
 """
 
 import threading
@@ -11,56 +11,58 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from workingset_mcp.caller import stop_if_gone
+from workingset_mcp.errors import VaultNotFound
 from workingset_mcp.index import Engine, KnownFiles
 from workingset_mcp.index.rows import Known, Parsed
 from workingset_mcp.notes.note import parse_note, text_digest, unreadable_note
 from workingset_mcp.sync.changes import Changes, Doubts, plan_changes
 from workingset_mcp.sync.claims import Claims
+from workingset_mcp.vault.files import is_absent
 from workingset_mcp.vault.folder import Fingerprint, Vault
 
 BATCH_NOTES = 400
-STEP_SECONDS = 0.2  # of a wait: how soon a caller that is gone is noticed
+STEP_SECONDS = 0.2  # longest wait before checking whether the caller has gone
 
 Progress = Callable[[int, int], None]
 
 
 class TakenOver(Exception):
-    """Another database took over from the one that was compared with the disk."""
+    """Another database has replaced the one that was compared with the disk."""
 
 
-def _untold(done: int, total: int) -> None:
-    """Progress that nobody asked for."""
+def _ignore_progress(done: int, total: int) -> None:
+    """Report progress to nobody."""
 
 
 class Pass(NamedTuple):
-    """What holds for every batch of one refresh."""
+    """The values shared by all batches of one refresh."""
 
     epoch: int
     total: int  # files in the scope
     deadline: float | None = None
-    progress: Progress = _untold
+    progress: Progress = _ignore_progress
 
     def is_late(self) -> bool:
-        """Whether the time for it is over."""
+        """Return whether the deadline has passed."""
         return self.deadline is not None and time.monotonic() > self.deadline
 
 
 @dataclass(slots=True)
 class _Batch:
-    """What reading some files showed: new contents, new stamps of known contents, files gone."""
+    """The result of reading some files: new contents, new fingerprints of known contents, removed files."""
 
     parsed: list[Parsed] = field(default_factory=list)
     touched: list[tuple[str, Known]] = field(default_factory=list)
     gone: list[str] = field(default_factory=list)
 
     def after(self) -> dict[str, Known | None]:
-        """What the index knows of these files once they are written; None: nothing."""
+        """Return what the index will know of these files after the write; None for a removed one."""
         fresh = {p.note.path: Known(p.fingerprint, p.read_ns, p.digest) for p in self.parsed}
         return {**dict.fromkeys(self.gone), **dict(self.touched), **fresh}
 
 
 class Applier:
-    """Reads files and writes what they say, in any number of threads: no file in two at once."""
+    """Reads files and writes them into the index, in any number of threads, never one file in two."""
 
     def __init__(
         self, vault: Vault, index: Engine, stopping: threading.Event,
@@ -70,12 +72,12 @@ class Applier:
         self.doubts = Doubts()
         self.known = KnownFiles(vault.branch_of)
         self._vault, self._index = vault, index
-        self._stopping, self._written = stopping, written  # told of each batch's changed paths
+        self._stopping, self._written = stopping, written  # `written` gets each batch's paths
 
     def apply(self, changes: Changes, disk: Mapping[str, Fingerprint], run: Pass) -> bool:
-        """Read what differs and write it; False when time is up, or the server ends.
+        """Read what differs and write it; return False when time is up or the server stops.
 
-        A file that another thread is reading, or another process wrote just now, is looked at again.
+        Files that another thread is reading, or that another process has just written, are checked again.
         """
         while changes:
             left = self._apply_once(changes, disk, run)
@@ -83,27 +85,40 @@ class Applier:
                 return False
             with self._index.snapshot() as view:
                 known = self.known.about(left, view)
-            disk = self._vault.fingerprints(left)
-            changes = plan_changes(disk, known, self.doubts) if left else Changes()
+            found = self._vault.look_at(left)
+            disk = found.files
+            changes = plan_changes(disk, known, self.doubts, found.unread) if left else Changes()
         return True
 
     def reads_the_same(self, path: str, seen: Fingerprint, known: Known) -> bool:
-        """Whether a file in doubt still holds the bytes that the index has of it."""
+        """Return whether a doubtful file still has the bytes that the index knows."""
         read = self._read(path, seen, known)
         if not isinstance(read, Known):
             return False
         self.doubts.note_reading(path, read)
         return True
 
+    def ensure_there(self) -> None:
+        """Raise VaultNotFound unless the vault is there: nothing in it may count as gone before."""
+        if not self._vault.is_bare():
+            return
+        with self._index.snapshot() as view:
+            notes = view.note_count()
+        if notes:
+            raise VaultNotFound(
+                f"The vault folder {self._vault.name!r} is empty, and the index knows {notes:,} notes of it.",
+                "Mount it, or put a note into it; `workingset-mcp index --full` forgets what was there.",
+            )
+
     def ensure_same(self, epoch: int) -> None:
-        """Raise TakenOver unless the database is still the one with this epoch."""
+        """Raise TakenOver unless the database still has this epoch."""
         if self._index.data_version()[0] != epoch:
             raise TakenOver
 
     def _apply_once(
         self, changes: Changes, disk: Mapping[str, Fingerprint], run: Pass
     ) -> list[str] | None:
-        """Read and write each file that nobody else is at; the others. None: no time left."""
+        """Read and write the unclaimed files; return the others, or None if there is no time left."""
         to_read = [*changes.sure, *changes.doubtful]
         paths = [*changes.removed, *to_read]
         left: list[str] = []
@@ -128,12 +143,12 @@ class Applier:
     def _apply_batch(
         self, paths: Sequence[str], disk: Mapping[str, Fingerprint], epoch: int
     ) -> list[str] | None:
-        """Read and write some files; those to look at again. None: the server ends."""
+        """Read and write some files; return those to check again, or None if the server stops."""
         with self.claims.claiming(paths) as mine:
             with self._index.snapshot() as view:
                 before = self.known.about(mine, view)
             seen = {path: disk[path] for path in mine if path in disk}
-            changes = plan_changes(seen, before, self.doubts)  # without what others did meanwhile
+            changes = plan_changes(seen, before, self.doubts)  # others may have applied some
             batch = self._read_batch(changes, seen, before)
             if batch is None:
                 return None
@@ -143,9 +158,8 @@ class Applier:
     def _read_batch(
         self, changes: Changes, disk: Mapping[str, Fingerprint], before: Mapping[str, Known]
     ) -> _Batch | None:
-        """Read files that may differ, under no lock; None when the server ends."""
-        there = self._vault.fingerprints(changes.removed)  # again by now
-        batch = _Batch(gone=[path for path in changes.removed if path not in there])
+        """Read files that may differ, without a lock; return None if the server stops."""
+        batch, gone = _Batch(), list(changes.removed)
         for path in (*changes.sure, *changes.doubtful):
             stop_if_gone()
             if self._stopping.is_set():
@@ -153,17 +167,29 @@ class Applier:
             known = before.get(path)
             read = self._read(path, disk[path], known)
             if read is None:
-                batch.gone.extend([path] if known else [])
+                gone.extend([path] if known else [])
             elif isinstance(read, Known):
                 self.doubts.note_reading(path, read)
                 if known and known.fingerprint != read.fingerprint:
                     batch.touched.append((path, read))
             else:
                 batch.parsed.append(read)
+        batch.gone += self._surely_gone(gone)
         return None if self._stopping.is_set() else batch
 
+    def _surely_gone(self, paths: Sequence[str]) -> list[str]:
+        """Those of these paths where no note is now, in a vault that is there."""
+        if not paths:
+            return []
+        there = self._vault.look_at(paths)
+        self.ensure_there()
+        gone = [path for path in paths if path not in there.files and path not in there.unread]
+        for path in gone:
+            self.doubts.note_read(path)
+        return gone
+
     def _write_batch(self, batch: _Batch, before: Mapping[str, Known], epoch: int) -> list[str]:
-        """Write what was read; the files that another process wrote first, and has its own way."""
+        """Write what was read; return the files that another process wrote first with another content."""
         after = batch.after()
         if not after:
             return []
@@ -177,17 +203,24 @@ class Applier:
         return [path for path, known in after.items() if not _same_reading(known, now.get(path))]
 
     def _read(self, path: str, seen: Fingerprint, known: Known | None) -> Parsed | Known | None:
-        """Read one file: parsed, only its fingerprint where the content is known, None when gone."""
+        """Read one file: parsed, only its fingerprint where the content is known, None when gone.
+
+        One that cannot be read stays as it is known.
+        """
         branch, read_ns = self._vault.branch_of(path), time.time_ns()
         try:
             raw, fingerprint = self._vault.read(path)
-        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
-            return None
         except OSError as error:
-            if known and known.fingerprint == seen and not known.digest:
-                return Known(seen, read_ns, b"")  # still unreadable, as known
-            note = unreadable_note(path, f"cannot be read: {error.strerror or 'refused'}")
-            return Parsed(note, branch, seen, read_ns, b"")
+            if is_absent(error):
+                return None
+            reason = error.strerror or "refused"
+            self.doubts.note_unread(path, reason)
+            if known and (known.digest or known.fingerprint == seen):
+                return known
+            return Parsed(
+                unreadable_note(path, f"cannot be read: {reason}"), branch, seen, read_ns, b""
+            )
+        self.doubts.note_read(path)
         digest = text_digest(raw)
         if known and known.digest == digest:
             return Known(fingerprint, read_ns, digest)
@@ -197,7 +230,7 @@ class Applier:
 
 
 def _same_reading(one: Known | None, other: Known | None) -> bool:
-    """Whether both know the same file as the same bytes, whenever it was read."""
+    """Return whether both describe the same fingerprint and bytes, no matter when they were read."""
     if one is None or other is None:
         return one is other
     return one.fingerprint == other.fingerprint and one.digest == other.digest

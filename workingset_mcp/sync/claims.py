@@ -1,7 +1,6 @@
-"""Which files are being read for the index: never one file by two threads at once.
+"""Claims on files that are being read for the index, so that no two threads read one file at once.
 
-So of one file the later reading is always the later one applied, and no thread does what another one
-is doing.
+The readings of a file are therefore applied in their order, and no thread repeats the work of another.
 """
 
 import threading
@@ -10,7 +9,7 @@ from contextlib import contextmanager
 
 
 class Claims:
-    """The files that threads have claimed. Nobody waits for a claim while holding one."""
+    """The files that threads have claimed. No thread may wait for a claim while it holds one."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -18,7 +17,7 @@ class Claims:
 
     @contextmanager
     def claiming(self, paths: Iterable[str]) -> Iterator[list[str]]:
-        """Claim those of these files that no other thread has, until the block ends."""
+        """Claim, until the block ends, the files that no other thread has claimed."""
         with self._changed:
             mine = [path for path in paths if path not in self._claimed]
             self._claimed.update(mine)
@@ -30,6 +29,6 @@ class Claims:
                 self._changed.notify_all()
 
     def wait_until_free(self, paths: Collection[str], seconds: float) -> bool:
-        """Wait until no thread has one of these files; False when that takes longer."""
+        """Wait until no thread has claimed one of these files; return False after `seconds`."""
         with self._changed:
             return self._changed.wait_for(lambda: self._claimed.isdisjoint(paths), seconds)

@@ -1,13 +1,12 @@
-"""Following a vault: events are hints, a sweep comes now and then, polling where no events come.
+"""Follow a vault: refresh on file events, sweep periodically, and poll where no events arrive.
 
-Events are gathered for a moment only: a vault that is edited without a pause is refreshed all the
-while. A sweep that finds what no event told of means that none can be trusted here. The event
-source is an argument: any async iterable of change sets. Not here: what a refresh does
-(`freshness`).
+Events are collected only briefly, so a vault that is edited without a pause is still refreshed. If a
+sweep finds a change that no event reported, events are not trusted any more. The event source is an
+argument: any async iterable of change sets. Not here: what a refresh does (`freshness`).
 """
 
 import logging
-from collections.abc import AsyncIterable
+from collections.abc import AsyncGenerator, AsyncIterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,13 +15,13 @@ import anyio
 import anyio.to_thread
 from watchfiles import Change, awatch
 
-from workingset_mcp.errors import IndexDamaged, WorkingsetError
+from workingset_mcp.errors import IndexDamaged, VaultNotFound, WorkingsetError
 from workingset_mcp.sync.freshness import Freshness
 from workingset_mcp.vault.files import Fingerprint
 from workingset_mcp.vault.ignoring import LEFT_OUT_FOLDERS
 
 QUIET_MILLISECONDS = 25
-MOST_GATHERED_MILLISECONDS = 100  # of edits that follow each other without a quiet time
+MOST_GATHERED_MILLISECONDS = 100  # longest time to collect events without a pause between them
 HEARTBEAT_MILLISECONDS = 500
 SWEEP_SECONDS = 60.0
 POLL_SECONDS = 2.0
@@ -31,50 +30,74 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Follower:
-    """Follows a vault: refreshes on events, sweeps now and then, polls where no events come."""
+    """Follows a vault: refreshes on events, sweeps periodically, polls where no events arrive."""
 
     freshness: Freshness
     source: AsyncIterable[set[tuple[Change, str]]] | None = None
     sweep_seconds: float = SWEEP_SECONDS
     poll_seconds: float = POLL_SECONDS
-    watching: anyio.Event = field(default_factory=anyio.Event)  # set when events arrive for sure
+    watching: anyio.Event = field(default_factory=anyio.Event)  # set once the watch is active
     _stop: anyio.Event = field(default_factory=anyio.Event)
 
     async def run(self) -> None:
-        """Follow until cancelled. A failing refresh is remembered, logged and tried again."""
+        """Follow until cancelled. A failed refresh is recorded, logged and retried."""
         self.freshness.watcher = "starting"
         async with anyio.create_task_group() as group:
             group.start_soon(self._follow)
             group.start_soon(self._sweep)
 
     async def _follow(self) -> None:
+        """Watch the root; another one that takes its place is watched anew."""
         freshness = self.freshness
-        root = freshness.vault.root
         try:
-            source = self.source or awatch(
-                root,
-                watch_filter=None,
-                debounce=MOST_GATHERED_MILLISECONDS,
-                step=QUIET_MILLISECONDS,
-                rust_timeout=HEARTBEAT_MILLISECONDS,
-                yield_on_timeout=True,
-                stop_event=self._stop,
-                ignore_permission_denied=True,
-            )
-            async for changed in source:
-                if not self.watching.is_set():
-                    freshness.watcher = "events"
-                    await self._refresh({None})  # what changed before the watch began
-                    self.watching.set()
-                if changed:
-                    paths = {Path(path) for _, path in changed}
-                    await self._refresh(await anyio.to_thread.run_sync(self._scopes, paths))
+            while True:
+                root = self._root()
+                if root is None:
+                    await anyio.sleep(self.poll_seconds)
+                elif not await self._watch(root):
+                    break
         except anyio.get_cancelled_exc_class():
             self._stop.set()
             raise
-        except Exception as error:  # noqa: BLE001  # a watcher that dies must not end the server
+        except Exception as error:  # noqa: BLE001  # a failing watcher must not stop the server
             _log.warning("no file events (%s): polling every %s s", error, self.poll_seconds)
         freshness.watcher = "polling"
+
+    def _root(self) -> tuple[int, int] | None:
+        try:
+            return self.freshness.vault.identity()
+        except VaultNotFound:
+            return None
+
+    async def _watch(self, root: tuple[int, int]) -> bool:
+        """Refresh on events; True once the root is gone or another one, False when no more come."""
+        freshness = self.freshness
+        source = self.source or awatch(
+            freshness.vault.root,
+            watch_filter=None,
+            debounce=MOST_GATHERED_MILLISECONDS,
+            step=QUIET_MILLISECONDS,
+            rust_timeout=HEARTBEAT_MILLISECONDS,
+            yield_on_timeout=True,
+            stop_event=self._stop,
+            ignore_permission_denied=True,
+        )
+        is_first = True
+        async for changed in source:
+            if self._root() != root:
+                if isinstance(source, AsyncGenerator):
+                    await source.aclose()
+                await self._refresh({None})
+                return True
+            if is_first:
+                freshness.watcher = "events"
+                await self._refresh({None})  # for changes before the watch began
+                self.watching.set()
+                is_first = False
+            if changed:
+                paths = {Path(path) for _, path in changed}
+                await self._refresh(await anyio.to_thread.run_sync(self._scopes, paths))
+        return False
 
     async def _sweep(self) -> None:
         freshness = self.freshness
@@ -82,12 +105,12 @@ class Follower:
             polling = freshness.watcher == "polling"
             await anyio.sleep(self.poll_seconds if polling else self.sweep_seconds)
             if await self._missed_something():
-                _log.warning("edits came without events: polling every %s s", self.poll_seconds)
+                _log.warning("files changed without events: polling every %s s", self.poll_seconds)
                 freshness.watcher = "polling"
             await self._refresh({None})
 
     async def _missed_something(self) -> bool:
-        """Whether events come, and a file differs as it did when an event of it should have come."""
+        """Return whether a file still differs in the same way after its event should have arrived."""
         freshness, found = self.freshness, list[dict[str, Fingerprint | None]]()
         with suppress(WorkingsetError):
             while freshness.watcher == "events":
@@ -98,16 +121,30 @@ class Follower:
         return len(found) == 2 and bool(found[0].items() & found[1].items())
 
     async def _refresh(self, scopes: set[str | None]) -> None:
-        """Refresh these; the whole vault first of all, where it was never indexed whole."""
+        """Refresh these; the whole vault first of all, where it was never indexed whole.
+
+        While another process holds the index, or the vault is not there, the whole vault is tried again
+        and again.
+        """
+        while not await self._is_done(scopes):
+            await anyio.sleep(self.poll_seconds)
+            scopes = {None}
+
+    async def _is_done(self, scopes: set[str | None]) -> bool:
+        """Refresh these; False to try again soon."""
         freshness = self.freshness
         for scope in sorted(scopes, key=str) if None not in scopes else [None]:
             try:
-                await anyio.to_thread.run_sync(self._make_equal, scope)
-            except Exception as error:  # noqa: BLE001  # the supervised loop: logged, tried again
+                await anyio.to_thread.run_sync(self._refresh_now, scope)
+            except Exception as error:  # noqa: BLE001  # the supervised loop logs and retries
                 freshness.note_failure(error)
-                _log.exception("refresh failed; it is tried again at the next event or sweep")
+                if isinstance(error, WorkingsetError):
+                    _log.warning("refresh failed (%s): it is tried again", error.message)
+                    return False
+                _log.exception("refresh failed; the next event or sweep tries again")
+        return not freshness.state.is_held
 
-    def _make_equal(self, scope: str | None) -> None:
+    def _refresh_now(self, scope: str | None) -> None:
         freshness = self.freshness
         try:
             if freshness.built.is_set():
@@ -119,7 +156,7 @@ class Follower:
             freshness.build()
 
     def _scopes(self, changed: set[Path]) -> set[str | None]:
-        """The branches whose notes may differ; the whole vault on any doubt."""
+        """Return the branches whose notes may differ; the whole vault (None) in doubt."""
         vault = self.freshness.vault
         scopes: set[str | None] = set()
         for path in changed:

@@ -1,1 +1,1 @@
-"""What is on disk: the folder of notes, what is left out of it, files opened safely, and its git history."""
+"""The folder of notes on disk: what it leaves out, safe file access, and its git history."""

@@ -1,4 +1,4 @@
-"""Safe file access: fingerprints, opening without following links, Unicode spellings, atomic writes.
+"""Access files safely: fingerprints, opening without following links, Unicode spellings, atomic writes.
 
 Not here: which files are notes (`ignoring`).
 """
@@ -13,19 +13,17 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-_CLOCK_STEP_NS = 50_000_000  # file systems stamp in steps of up to some 10 ms
-UNFINISHED = ".workingset-part"  # ends the names of files that are being written
-UNFINISHED_SECONDS = 60  # by then a writer is done, or was killed
+_CLOCK_STEP_NS = 50_000_000  # file systems round timestamps by 10 ms or more
+UNFINISHED = ".workingset-part"  # suffix of a file that is being written
+UNFINISHED_SECONDS = 60  # a writer is done by then, or was killed
 MOST_FILE_BYTES = 64_000_000
-_FURTHER_BYTES = (
-    65_536  # read beyond the known size: the end of the file, or what was added meanwhile
-)
+_FURTHER_BYTES = 65_536  # size of a read past the known size: finds the end, or what was appended
 COARSE_CLOCK_STEP_NS = 2_000_000_000  # FAT and some network disks
-_made = tuple.__new__  # a walk of 10,000 notes takes 6 % longer with the class's own call
+_ABSENT = {errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG}
 
 
 class Fingerprint(NamedTuple):
-    """What the file system says of a file. It changes with every write to the file."""
+    """What the file system records about a file. Every write to the file changes it."""
 
     size: int
     mtime_ns: int
@@ -33,23 +31,22 @@ class Fingerprint(NamedTuple):
     inode: int
 
     def unseen_until(self) -> int:
-        """The time (nanoseconds) up to which a further write may leave this as it is."""
+        """Return the time (ns) until which another write may leave this fingerprint unchanged."""
         stamp = self.ctime_ns if os.name == "posix" else self.mtime_ns
         return stamp + (_CLOCK_STEP_NS if stamp % 1_000_000 else COARSE_CLOCK_STEP_NS)
 
 
 def fingerprint_of(found: os.stat_result) -> Fingerprint:
-    """Fingerprint from a stat result; the inode folded to what SQLite can hold."""
+    """Make a fingerprint from a stat result; the inode is cut to the 63 bits that SQLite can store."""
     inode = found.st_ino & 0x7FFF_FFFF_FFFF_FFFF
-    fields = (found.st_size, found.st_mtime_ns, found.st_ctime_ns, inode)
-    return _made(Fingerprint, fields)
+    return Fingerprint(found.st_size, found.st_mtime_ns, found.st_ctime_ns, inode)
 
 
 def scan(folder: str) -> tuple[list["os.DirEntry[str]"], int | None]:
-    """The entries of a folder, and a handle to close after the last use of them. Raises OSError.
+    """List the entries of a folder, and open a handle to close after their last use. Raises OSError.
 
-    With the handle the system resolves names from the folder, not from the root. It is None on systems
-    without such handles.
+    With the handle, the system resolves names from the folder and not from the root. It is None on
+    systems without such handles.
     """
     if os.scandir not in os.supports_fd:
         with os.scandir(folder) as entries:
@@ -63,8 +60,13 @@ def scan(folder: str) -> tuple[list["os.DirEntry[str]"], int | None]:
         raise
 
 
+def is_absent(error: OSError) -> bool:
+    """Whether an error says that there is no such file; any other says only that it cannot be read."""
+    return error.errno in _ABSENT or isinstance(error, FileNotFoundError | NotADirectoryError)
+
+
 def is_link(place: str) -> bool:
-    """Whether a path is itself a link; False for a path that the system refuses."""
+    """Return whether a path is itself a symlink; False for a path that the system refuses."""
     try:
         return stat.S_ISLNK(os.lstat(place).st_mode)
     except (OSError, ValueError):
@@ -72,7 +74,7 @@ def is_link(place: str) -> bool:
 
 
 def open_without_links(root: Path, path: str) -> int:
-    """A handle for reading `path` below `root`, no link followed at any level. Raises OSError."""
+    """Open `path` below `root` for reading, without following links at any level. Raises OSError."""
     flags = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
     nofollow = getattr(os, "O_NOFOLLOW", 0)
     if not nofollow or os.open not in os.supports_dir_fd:
@@ -94,7 +96,7 @@ def open_without_links(root: Path, path: str) -> int:
 
 
 def read_without_links(root: Path, path: str, most: int) -> tuple[bytes, Fingerprint]:
-    """At most `most` bytes of a regular file, and its fingerprint after reading. Raises OSError."""
+    """Read at most `most` bytes of a regular file, and its fingerprint afterwards. Raises OSError."""
     handle = open_without_links(root, path)
     try:
         about = os.fstat(handle)
@@ -106,33 +108,33 @@ def read_without_links(root: Path, path: str, most: int) -> tuple[bytes, Fingerp
 
 
 def read_regular(file: Path, most: int = MOST_FILE_BYTES) -> bytes:
-    """The bytes of a file that a person named, links followed. Raises OSError.
+    """Read a file that a person named, and follow links. Raises OSError.
 
-    A pipe or a device is refused: reading one may wait for ever.
+    A pipe or a device is refused: reading one may block forever.
     """
     real = file.resolve(strict=True)
     return read_without_links(real.parent, real.name, most)[0]
 
 
 def read_up_to(most: int, handle: int, size: int) -> bytes:
-    """The first bytes of an open file, read with a buffer of its size."""
-    parts, left, wanted = [], most, size + 1
-    while left and (part := os.read(handle, min(wanted, left))):
+    """Read the first bytes of an open file in as few calls as its size allows."""
+    parts, left, buffer_bytes = [], most, size + 1
+    while left and (part := os.read(handle, min(buffer_bytes, left))):
         parts.append(part)
-        left, wanted = left - len(part), _FURTHER_BYTES
+        left, buffer_bytes = left - len(part), _FURTHER_BYTES
     return b"".join(parts)
 
 
 def other_spelling(root: Path, path: str) -> str | None:
-    """The path on disk that differs from `path` only in Unicode form."""
+    """Return the path on disk that differs from `path` only in its Unicode form, if there is one."""
     folder, spelled = root, []
     for part in path.split("/"):
-        wanted = unicodedata.normalize("NFC", part)
+        normalized = unicodedata.normalize("NFC", part)
         try:
             names = [entry.name for entry in folder.iterdir()]
         except (OSError, ValueError):
             return None
-        same = [name for name in names if unicodedata.normalize("NFC", name) == wanted]
+        same = [name for name in names if unicodedata.normalize("NFC", name) == normalized]
         if not same:
             return None
         spelled.append(part if part in same else same[0])
@@ -141,9 +143,9 @@ def other_spelling(root: Path, path: str) -> str | None:
 
 
 def write_atomically(file: Path, text: str, *, new_mode: int = 0o644) -> None:
-    """Write a text so that a reader sees the old file or the new one, never a part.
+    """Write a text so that a reader sees the old file or the new one, never a part of it.
 
-    A file that is there keeps its mode.
+    An existing file keeps its mode.
     """
     handle, temporary = tempfile.mkstemp(
         prefix=f".{file.name}.", suffix=UNFINISHED, dir=file.parent
@@ -162,9 +164,9 @@ def write_atomically(file: Path, text: str, *, new_mode: int = 0o644) -> None:
 
 
 def remove_unfinished(file: Path) -> None:
-    """Remove what killed writers of a file left beside it over a minute ago."""
+    """Remove temporary files over a minute old that killed writers left beside a file."""
     for left in file.parent.iterdir():
         if left.name.startswith(f".{file.name}.") and left.name.endswith(UNFINISHED):
-            with suppress(OSError):  # another run was faster, or it is not ours to remove
+            with suppress(OSError):  # another process removed it, or we may not
                 if left.lstat().st_mtime < time.time() - UNFINISHED_SECONDS:
                     left.unlink()

@@ -1,9 +1,9 @@
-"""Notes as they were committed at a day, through the `git` program, read-only.
+"""Read notes as they were committed on a given day, through the `git` program.
 
-The repository is somebody's data: nothing of its configuration may run. Hooks, fsmonitor, filters,
-textconv, pagers and aliases are off or never reached (`rev-list`, `ls-tree`, `cat-file` apply
-none), and a partial clone may not fetch. Raises nothing: no git, no work tree, no commit give a
-reason. Not here: which of the files are notes (`committed`).
+The repository is somebody's data, so nothing in its configuration may run. Hooks, fsmonitor, filters,
+textconv, pagers and aliases are off or never reached (`rev-list`, `ls-tree` and `cat-file` use none
+of them), and a partial clone may not fetch. If git, a work tree or a commit is missing, `files_at`
+raises nothing and gives the reason. Not here: which of the files are notes (`committed`).
 """
 
 import os
@@ -20,11 +20,11 @@ from workingset_mcp.notes.note import decode
 from workingset_mcp.vault.files import read_without_links
 
 _SECONDS = 20
-_ASK_EVERY = 0.2  # seconds: whether the caller still waits
-_AT_ONCE = 200  # blobs that one process reads, of so many bytes together unless one alone is larger
+_ASK_EVERY = 0.2  # seconds between checks that the caller still waits
+_AT_ONCE = 200  # blobs that one process reads, at most `_BYTES_AT_ONCE` together unless one alone is larger
 _BYTES_AT_ONCE = 16_000_000
-_MOST_NAME_BYTES = 16_384  # of a file that names a folder
-_AHEAD_CHARACTERS = 400_000  # more than a page holds
+_MOST_NAME_BYTES = 16_384  # of a git file that names a folder
+_AHEAD_CHARACTERS = 400_000  # read ahead: more than one page holds
 _OFF = (
     "core.fsmonitor=false", "core.hooksPath=/dev/null", "core.pager=cat", "core.sshCommand=false",
     "core.askPass=", "credential.helper=", "protocol.allow=never", "diff.external=",
@@ -52,13 +52,13 @@ _ENVIRONMENT = {
 class Committed:
     """A file's blob in a commit."""
 
-    path: str  # from the vault root
+    path: str  # relative to the vault root
     blob: str
 
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """The last commit of a day or before it, and the files in it; or why there is none."""
+    """The last commit up to a day and its files, or the reason why there is none."""
 
     name: str = ""
     day: str = ""
@@ -67,9 +67,9 @@ class Commit:
 
 
 def files_at(root: Path, day: str) -> Commit:
-    """The files below `root` in the newest commit of the main line up to the end of an ISO day.
+    """Return the files below `root` in the newest first-parent commit up to the end of an ISO day.
 
-    What was written on a side branch counts from its merge.
+    Work on a side branch counts from its merge.
     """
     if shutil.which("git") is None:
         return Commit(reason="git is not installed")
@@ -80,9 +80,9 @@ def files_at(root: Path, day: str) -> Commit:
     if not _is_owned(root):
         return Commit(reason="the git repository does not belong to this folder")
     until = f"--before={day}T23:59:59"
-    found = _said(root, "rev-list", "-1", "--first-parent", "--format=%cs", until, "HEAD").split()
+    found = _stdout(root, "rev-list", "-1", "--first-parent", "--format=%cs", until, "HEAD").split()
     if len(found) != 3:  # commit, its name, its day
-        shallow = _said(root, "rev-parse", "--is-shallow-repository") == "true"
+        shallow = _stdout(root, "rev-parse", "--is-shallow-repository") == "true"
         return Commit(
             reason="the clone is too shallow for that day" if shallow else "no commit is that old"
         )
@@ -95,17 +95,18 @@ def files_at(root: Path, day: str) -> Commit:
 
 
 def _is_owned(root: Path) -> bool:
-    """Whether the repository that git finds belongs to this folder or one above it.
+    """Return whether the repository that git finds belongs to this folder or one above it.
 
-    A vault may come from anybody: its `.git` may lead to a private repository of whoever opens it.
-    So `.git` is a real folder, or what it names names this folder in turn, as a linked worktree and
-    a submodule do. Objects of other places are not read.
+    A vault may come from anybody, and its `.git` may point to a private repository of the person who
+    opens it. So `.git` must be a real folder, or the repository must name this folder in turn, as a
+    linked worktree and a submodule do. Objects stored elsewhere are not read.
     """
-    asked = ("--show-toplevel", "--absolute-git-dir", "--git-common-dir")
-    said = (_run(root, "rev-parse", *asked) or b"").decode("utf-8", "surrogateescape").split("\n")
-    if len(said) != len(asked) + 1:
+    options = ("--show-toplevel", "--absolute-git-dir", "--git-common-dir")
+    output = _run(root, "rev-parse", *options) or b""
+    lines = output.decode("utf-8", "surrogateescape").split("\n")
+    if len(lines) != len(options) + 1:
         return False
-    top, own, common = (Path(os.path.realpath(root / line)) for line in said[:-1])
+    top, own, common = (Path(os.path.realpath(root / line)) for line in lines[:-1])
     if not root.is_relative_to(top) or _borrows(common / "objects"):
         return False
     if common == own:
@@ -114,7 +115,7 @@ def _is_owned(root: Path) -> bool:
 
 
 def _named(folder: Path, named: str) -> Path | None:
-    """The place that a file of a git folder names, from that folder on."""
+    """Resolve a path that a file in a git folder names, relative to that folder."""
     return Path(os.path.realpath(folder / named)) if named else None
 
 
@@ -132,20 +133,20 @@ def _own_setting(folder: Path, name: str) -> str:
 
 
 def _borrows(objects: Path) -> bool:
-    """Whether objects of a repository lie elsewhere: named as alternates, or behind links."""
+    """Return whether a repository keeps objects elsewhere: as alternates, or behind links."""
     if objects.is_symlink() or os.path.lexists(objects / "info" / "alternates"):
         return True
     try:
-        held = [*os.scandir(objects), *os.scandir(objects / "pack")]
+        entries = [*os.scandir(objects), *os.scandir(objects / "pack")]
     except OSError:
         return True
-    return any(entry.is_symlink() for entry in held)
+    return any(entry.is_symlink() for entry in entries)
 
 
 class Blobs:
-    """Texts of a commit's files, read some at a time: neither all at once nor a process for each.
+    """Texts of a commit's files, read in batches: not all at once, and not one process per file.
 
-    `too_large` counts those of over `most_bytes`, which are never read.
+    `too_large` counts the blobs over `most_bytes`, which are never read.
     """
 
     def __init__(self, root: Path, commit: str, most_bytes: int) -> None:
@@ -156,7 +157,7 @@ class Blobs:
         self.too_large = 0
 
     def each(self, blobs: Sequence[str]) -> Iterator[bytes | None]:
-        """The bytes of blobs, in order; None for one too large, or that a partial clone does not hold."""
+        """Yield the bytes of blobs in order; None if one is too large or missing from a partial clone."""
         sizes = self._sizes(blobs)
         at = 0
         while at < len(blobs):
@@ -177,7 +178,7 @@ class Blobs:
             at = end
 
     def _sizes(self, blobs: Sequence[str]) -> dict[str, int]:
-        """The bytes of each blob that is there."""
+        """Return the size in bytes of each blob that is present."""
         wanted = list(dict.fromkeys(blobs))
         output = _run(self._root, "cat-file", "--batch-check", given=_lines(wanted))
         if output is None:
@@ -188,12 +189,12 @@ class Blobs:
         return {head[0]: int(head[2]) for head in heads if len(head) == 3 and head[1] == "blob"}
 
     def expect(self, order: Sequence[tuple[str, int]]) -> None:
-        """Blobs, with their characters, in the order in which `text` will be asked for them."""
+        """Set the (blob, characters) pairs in the order in which `text` will read them."""
         self._order = list(order)
         self._places = {blob: at for at, (blob, _) in reversed(list(enumerate(order)))}
 
     def text(self, blob: str, begin: int, end: int) -> str:
-        """Characters of an expected blob. Raises NoteNotFound when git has dropped it."""
+        """Return characters of an expected blob. Raises NoteNotFound if git has dropped it."""
         held = self._held
         if blob not in held:
             ahead: list[str] = []
@@ -207,16 +208,16 @@ class Blobs:
             read = zip(ahead, raws, strict=True)
             self._held = held = {name: decode(raw)[0] for name, raw in read if raw is not None}
         if blob not in held:
-            raise NoteNotFound(f"Git no longer holds {blob[:10]} of that commit.", "Ask anew.")
+            raise NoteNotFound(f"Git no longer has {blob[:10]} of that commit.", "Call again.")
         return held[blob][begin:end]
 
 
 def _bytes_of(root: Path, commit: str, blobs: Sequence[str]) -> list[bytes | None]:
-    """The bytes of blobs of a commit, in order; None for one that a partial clone does not hold."""
+    """Return the bytes of a commit's blobs in order; None for one missing from a partial clone."""
     output = _batch(root, blobs)
     if output is not None:
         return _contents(output, len(blobs))
-    missing = _missing(root, commit)  # git stops at the first one that it may not fetch
+    missing = _missing(root, commit)  # git stops at the first blob that it would have to fetch
     held = [blob for blob in blobs if blob not in missing]
     found = dict(zip(held, _contents(_batch(root, held) or b"", len(held)), strict=True))
     return [found.get(blob) for blob in blobs]
@@ -231,13 +232,13 @@ def _lines(blobs: Sequence[str]) -> bytes:
 
 
 def _missing(root: Path, commit: str) -> set[str]:
-    """Objects of a commit that a partial clone has not fetched."""
-    listed = _said(root, "rev-list", "--objects", "--no-walk", "--missing=print", commit)
+    """Return the objects of a commit that a partial clone has not fetched."""
+    listed = _stdout(root, "rev-list", "--objects", "--no-walk", "--missing=print", commit)
     return {line[1:] for line in listed.split("\n") if line.startswith("?")}
 
 
 def _contents(output: bytes, count: int) -> list[bytes | None]:
-    """What `cat-file --batch` printed, object by object."""
+    """Split the output of `cat-file --batch` into objects."""
     texts: list[bytes | None] = []
     at = 0
     for _ in range(count):
@@ -264,15 +265,15 @@ def _blobs(listing: bytes, prefix: str) -> Iterator[Committed]:
             yield Committed(path[len(prefix) :], fields[2].decode("ascii"))
 
 
-def _said(root: Path, *arguments: str) -> str:
-    """What a git command printed; empty when it fails."""
+def _stdout(root: Path, *arguments: str) -> str:
+    """Return what a git command printed; empty if it fails."""
     return (_run(root, *arguments) or b"").decode("ascii", "replace").strip()
 
 
 def _run(root: Path, *arguments: str, given: bytes | None = None) -> bytes | None:
-    """Output of a git command; None when it fails. Never shares our standard input."""
+    """Run a git command and return its output; None if it fails. It never shares our stdin."""
     options = [part for setting in _OFF for part in ("-c", setting)]
-    kept = {
+    inherited = {
         k: v for k, v in os.environ.items() if k in ("PATH", "HOME", "SYSTEMROOT", "TMPDIR", "TZ")
     }
     try:
@@ -281,7 +282,7 @@ def _run(root: Path, *arguments: str, given: bytes | None = None) -> bytes | Non
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={**kept, **_ENVIRONMENT},
+            env={**inherited, **_ENVIRONMENT},
         )
     except OSError:
         return None
@@ -289,17 +290,17 @@ def _run(root: Path, *arguments: str, given: bytes | None = None) -> bytes | Non
         try:
             output = _output(process, given)
         finally:
-            process.kill()  # nothing where it has ended
+            process.kill()  # no effect if it has ended
     return output if process.returncode == 0 else None
 
 
 def _output(process: "subprocess.Popen[bytes]", given: bytes | None) -> bytes | None:
-    """What a process prints; None when it takes too long."""
+    """Return what a process prints; None if it takes too long."""
     deadline = time.monotonic() + _SECONDS
     while time.monotonic() < deadline:
         try:
             return process.communicate(given, timeout=_ASK_EVERY)[0]
         except subprocess.TimeoutExpired:
-            given = None  # it is on its way
+            given = None  # `communicate` keeps the input of its first call
             stop_if_gone()
     return None

@@ -1,8 +1,8 @@
-"""What a vault leaves out, and why: hidden files, folders of programs, `.gitignore`, the settings' patterns.
+"""Decide what a vault leaves out, and why: hidden files, build folders, `.gitignore`, the settings' patterns.
 
-`Sieve` is the one place that says which folders are entered and which files are notes: the walk of a
-disk and the files of a commit both ask it. Each ignore rule keeps what it said of a path, so that a
-walk of an unchanged vault matches no pattern twice.
+`Sieve` alone decides which folders are entered and which files are notes, for a walk of the disk and
+for the files of a commit. Each ignore rule caches its result per path, so another walk of an unchanged
+vault matches no pattern again.
 """
 
 import re
@@ -13,16 +13,18 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workingset_mcp.vault.files import read_without_links
+from workingset_mcp.escaping import show_name
+from workingset_mcp.vault.files import is_absent, read_without_links
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
 NOTE_SUFFIXES = (".md", ".markdown", ".mdx")
 IGNORE_FILE = ".gitignore"
+PLACEHOLDER_SUFFIX = ".icloud"
 MOST_NOTE_BYTES = 64_000_000
 MOST_IGNORE_BYTES = 1_000_000
-MOST_PATTERNS = 2_000  # each is asked of each path once
+MOST_PATTERNS = 2_000  # each is matched against each path once
 MOST_PATTERN_CHARACTERS = 1_000
 LEFT_OUT_FOLDERS = frozenset({"node_modules", "venv", "__pycache__", "dist", "build"})
 
@@ -38,7 +40,7 @@ _CONTROL = re.compile("[\x00-\x1f\x7f\x85\u2028\u2029]")
 
 
 class WhyLeftOut(StrEnum):
-    """Why something in a vault is no source, as it is printed."""
+    """The printed reason why something in a vault is left out."""
 
     HIDDEN = "hidden"
     BY_DEFAULT = "left out by default"
@@ -49,6 +51,10 @@ class WhyLeftOut(StrEnum):
     CONFLICT_COPY = "conflict copy of a sync program"
     INVALID_NAME = "name is not valid text"
     UNREADABLE_FOLDER = "folder cannot be read"
+    UNREADABLE_FILE = "cannot be read"
+    UNREADABLE_NOTE = "note cannot be read"  # a remark of the note says so too
+    OLDER_TEXT = "cannot be read now; what was read before is used"
+    NOT_DOWNLOADED = "not downloaded from iCloud"
     TOO_LARGE = f"over {MOST_NOTE_BYTES // 1_000_000} MB"
     MANY_PATTERNS = f"over {MOST_PATTERNS:,} patterns: the rest is not used"
     LONG_PATTERN = f"a pattern over {MOST_PATTERN_CHARACTERS:,} characters is not used"
@@ -56,7 +62,7 @@ class WhyLeftOut(StrEnum):
 
     @property
     def is_intended(self) -> bool:
-        """Whether a rule or a name keeps it out, as somebody meant."""
+        """Whether somebody left it out on purpose, by a rule or by its name."""
         return self in (WhyLeftOut.HIDDEN, WhyLeftOut.IGNORED, WhyLeftOut.BY_DEFAULT)
 
     @property
@@ -65,35 +71,50 @@ class WhyLeftOut(StrEnum):
         return self in (
             WhyLeftOut.CONFLICT_COPY,
             WhyLeftOut.INVALID_NAME,
-            WhyLeftOut.UNREADABLE_FOLDER,
             WhyLeftOut.TOO_LARGE,
+        ) or (self.is_unread and self != WhyLeftOut.UNREADABLE_NOTE)
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether it would be a source if it could be read: no count without it is exact."""
+        return self.is_unread or self == WhyLeftOut.TOO_LARGE
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether it could not be read: it is not gone, and what is known of it is kept."""
+        return self in (
+            WhyLeftOut.UNREADABLE_FOLDER,
+            WhyLeftOut.UNREADABLE_FILE,
+            WhyLeftOut.UNREADABLE_NOTE,
+            WhyLeftOut.OLDER_TEXT,
+            WhyLeftOut.NOT_DOWNLOADED,
         )
 
 
 @dataclass(slots=True)
 class IgnoreRule:
-    """The patterns of one ignore file: for paths below `base` (empty, or ending in a slash)."""
+    """The patterns of one ignore file, for paths below `base` (empty, or ending in a slash)."""
 
     base: str
     spec: "GitIgnoreSpec"
     cut: WhyLeftOut | None = None  # why a part of the file is not used
-    said: dict[str, bool | None] = field(default_factory=dict)
+    results: dict[str, bool | None] = field(default_factory=dict)
 
     def says(self, path: str) -> bool | None:
-        """True: out, False: in after all, None: nothing."""
-        if path not in self.said:
-            self.said[path] = self.spec.check_file(path[len(self.base) :]).include
-        return self.said[path]
+        """Return True if the rule ignores a path, False if it includes it again, None if it does not match."""
+        if path not in self.results:
+            self.results[path] = self.spec.check_file(path[len(self.base) :]).include
+        return self.results[path]
 
 
 IgnoreRules = tuple[IgnoreRule, ...]
 
 
 class Sieve:
-    """Which folders are entered and which files are notes, by the ignore rules along their paths.
+    """Decides which folders are entered and which files are notes, by the ignore rules along their paths.
 
-    `rule_of` gives the rule of the ignore file in a folder; `is_link` tells folders that are links. Both
-    are asked once for each folder: a sieve serves one look at a vault, in one thread.
+    `rule_of` returns the rule of a folder's ignore file; `is_link` returns whether a folder is a link. Each
+    is called once per folder: a sieve serves one walk, in one thread.
     """
 
     def __init__(
@@ -104,7 +125,7 @@ class Sieve:
         self._inside: dict[str, IgnoreRules | None] = {}
 
     def keeps(self, path: str) -> bool:
-        """Whether a file with this path is a note."""
+        """Return whether the file at this path is a note."""
         folder, _, name = path.rpartition("/")
         if not ends_like_a_note(name):
             return False
@@ -112,7 +133,7 @@ class Sieve:
         return rules is not None and not why_note_is_out(name, path, rules)
 
     def rules_inside(self, folder: str) -> IgnoreRules | None:
-        """The rules for what lies in a folder; None when the folder is not entered."""
+        """Return the rules that apply inside a folder; None if the folder is not entered."""
         rules: IgnoreRules | None = self._first
         for place in folders_above(f"{folder}/" if folder else ""):
             if place not in self._inside:
@@ -123,7 +144,7 @@ class Sieve:
         return rules
 
     def rules_with(self, rules: IgnoreRules, own: IgnoreRule | None) -> IgnoreRules:
-        """The rules inside a folder: those above it, and its own. Deeper files win, the settings always."""
+        """Add a folder's own rule to those above it. Deeper files win over higher ones, the settings over all."""
         if own is None:
             return rules
         if self._first and rules[-1:] == self._first:
@@ -138,7 +159,7 @@ class Sieve:
 
 
 def rule_from(lines: Iterable[str], base: str = "") -> IgnoreRule:
-    """An ignore rule from lines of patterns."""
+    """Make an ignore rule from the lines of an ignore file."""
     patterns = [line for line in lines if line.strip() and not line.startswith("#")]
     short = [line for line in patterns if len(line) <= MOST_PATTERN_CHARACTERS]
     cut = None
@@ -151,8 +172,8 @@ def rule_from(lines: Iterable[str], base: str = "") -> IgnoreRule:
 
 @lru_cache(maxsize=64)
 def _compiled(lines: tuple[str, ...]) -> "GitIgnoreSpec":
-    """The patterns compiled, once for equal lines: their cost in a path is linear."""
-    from pathspec import GitIgnoreSpec  # 30 ms, for vaults that have ignore rules
+    """Compile patterns whose cost is linear in the length of a path; cached by their lines."""
+    from pathspec import GitIgnoreSpec  # takes 30 ms, and only vaults with ignore rules need it
     from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
     class LinearPattern(GitIgnoreSpecPattern):
@@ -168,17 +189,18 @@ _STARS, _FOLDERS_BEFORE, _FOLDERS_BETWEEN = "[^/]*", "^(?:.+/)?", "(?:/.+)?"
 
 
 def within_names(regex: str) -> str:
-    """A regular expression of pathspec whose classes, as git has them, never stand for a slash."""
+    """Change a regex of pathspec so that no character class matches a slash, as in git."""
     return _CLASSES.sub(
         lambda m: m[0] if m[0][0] == "\\" or m[0] == "[^/]" else f"(?!/){m[0]}", regex
     )
 
 
 def linear(regex: str) -> str:
-    """The regular expression that pathspec makes of a pattern, without its backtracking.
+    """Rewrite the regex that pathspec makes from a pattern so that it does not backtrack.
 
-    Between two stars the first place that fits is as good as any other, and so it is for the folders
-    between two `**`: an atomic group keeps it. Only the last star and the last `**` may give way.
+    The first match of the text between two stars is as good as any later one, so an atomic group may
+    commit to it; the same holds for the folders between two `**`. Only the last star and the last `**`
+    may backtrack.
     """
     first = regex.startswith(_FOLDERS_BEFORE)
     *parts, last = regex.removeprefix(_FOLDERS_BEFORE).split(_FOLDERS_BETWEEN)
@@ -205,15 +227,23 @@ def _segment_with_atomic_stars(segment: str) -> str:
 
 
 def rule_of_file(root: Path, folder: str) -> IgnoreRule | None:
-    """The rule of the ignore file in a folder; None when it is no readable file of its own."""
+    """The rule of the ignore file in a folder; None when it is no readable file of its own.
+
+    Raises OSError when it cannot be read for now, as when no file can be opened any more: without its
+    patterns too much would be read.
+    """
     path = f"{folder}/{IGNORE_FILE}" if folder else IGNORE_FILE
     try:
         raw, _ = read_without_links(root, path, MOST_IGNORE_BYTES + 1)
-    except (OSError, ValueError):
+    except OSError as error:
+        if is_absent(error) or isinstance(error, PermissionError):
+            return None
+        raise
+    except ValueError:
         return None
     lines = raw[:MOST_IGNORE_BYTES].decode("utf-8", "replace").splitlines()
     if len(raw) > MOST_IGNORE_BYTES:
-        lines.pop()  # it is cut
+        lines.pop()  # the last line may be incomplete
     rule = rule_from(lines, f"{folder}/" if folder else "")
     if len(raw) > MOST_IGNORE_BYTES:
         rule.cut = WhyLeftOut.LARGE_IGNORE_FILE
@@ -221,16 +251,16 @@ def rule_of_file(root: Path, folder: str) -> IgnoreRule | None:
 
 
 def is_ignored(path: str, rules: IgnoreRules) -> bool:
-    """Whether the deepest rule that speaks of a path (a folder ends in a slash) keeps it out."""
+    """Return whether the deepest rule that matches a path ignores it; a folder's path ends in a slash."""
     for rule in reversed(rules):
-        said = rule.says(path)
-        if said is not None:
-            return said
+        ignored = rule.says(path)
+        if ignored is not None:
+            return ignored
     return False
 
 
 def folders_above(path: str) -> Iterator[str]:
-    """Every folder above a path, from the root (`""`) down."""
+    """Yield every folder above a path, from the root (`""`) down."""
     yield ""
     parts = path.split("/")[:-1]
     for depth in range(len(parts)):
@@ -238,12 +268,12 @@ def folders_above(path: str) -> Iterator[str]:
 
 
 def ends_like_a_note(name: str) -> bool:
-    """Whether a name has a note's ending, in any case."""
+    """Return whether a name has a note's suffix, in upper or lower case."""
     return name.lower().endswith(NOTE_SUFFIXES)
 
 
 def why_folder_is_out(name: str, path: str, rules: IgnoreRules) -> WhyLeftOut | None:
-    """Why a folder is not walked; None when it is."""
+    """Return why a folder is not walked; None if it is."""
     if name.startswith("."):
         return WhyLeftOut.HIDDEN
     if name in LEFT_OUT_FOLDERS:
@@ -252,16 +282,16 @@ def why_folder_is_out(name: str, path: str, rules: IgnoreRules) -> WhyLeftOut | 
 
 
 def why_entry_is_odd(name: str, *, is_link: bool) -> WhyLeftOut | None:
-    """Why something that is neither a file nor a folder is worth naming; None when it is not."""
+    """Return why an entry that is neither file nor folder is reported as left out; None if it is not."""
     if is_link:
         return None if name.startswith(".") or name in LEFT_OUT_FOLDERS else WhyLeftOut.LINK
     return WhyLeftOut.NOT_REGULAR if ends_like_a_note(name) else None
 
 
 def are_plain(paths: str) -> bool:
-    """Whether none of these names, each after a slash, is out for what it is called.
+    """Return whether none of these names, each after a slash, can be left out by its name.
 
-    Asked once for a whole folder: few names then need `why_note_is_out`.
+    One call per folder: `why_note_is_out` is then needed for few names.
     """
     if not (paths.isascii() and paths.isprintable()) or "/." in paths or "~" in paths:
         return False
@@ -269,8 +299,15 @@ def are_plain(paths: str) -> bool:
     return not ("(" in paths or "#" in paths or "conflict" in lowered or ".tmp." in lowered)
 
 
+def note_to_download(name: str) -> str:
+    """The name of the note that a placeholder of iCloud (`.name.md.icloud`) stands for; else empty."""
+    note = name[1:].removesuffix(PLACEHOLDER_SUFFIX)
+    is_one = name.startswith(".") and name.endswith(PLACEHOLDER_SUFFIX) and ends_like_a_note(note)
+    return note if is_one and not why_name_is_out(note) else ""
+
+
 def why_name_is_out(name: str) -> WhyLeftOut | None:
-    """Why a file with a note's ending is no note, whatever its folder; None when its name is fine."""
+    """Return why a file with a note's suffix is not a note by its name alone; None if its name is fine."""
     if name.startswith("."):
         return WhyLeftOut.HIDDEN
     if EDITOR_TEMPORARY.search(name):
@@ -279,18 +316,25 @@ def why_name_is_out(name: str) -> WhyLeftOut | None:
 
 
 def why_note_is_out(name: str, path: str, rules: IgnoreRules) -> WhyLeftOut | None:
-    """Why a file with a note's ending is no note; None when it is one."""
+    """Return why a file with a note's suffix is not a note; None if it is one."""
     reason = why_name_is_out(name)
     if reason:
         return reason
     if rules and is_ignored(path, rules):
         return WhyLeftOut.IGNORED
-    if _CONTROL.search(path) or (not path.isascii() and printable(path) != path):
+    if _CONTROL.search(path) or not (path.isascii() or _is_text(path)):
         return WhyLeftOut.INVALID_NAME
     return None
 
 
 def printable(path: str) -> str:
-    """The path with bytes that are no text, and control characters, shown as escapes."""
-    text = path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-    return _CONTROL.sub(lambda matched: f"\\x{ord(matched[0]):02x}", text)
+    """The path as answers print it, with bytes that are no text shown as escapes."""
+    return show_name(path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace"))
+
+
+def _is_text(path: str) -> bool:
+    try:
+        path.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,8 +1,8 @@
-"""Replacing a file without losing what another program saves to it at the same moment.
+"""Replace a file without losing what another program saves to it at the same moment.
 
-The new file and the old one swap names, and only then the old one is checked: by then no other program
-can find it under its name. If it was saved meanwhile, the two swap back. Not here: files that only this
-program writes (`files`).
+The new file and the old one swap names. Only then is the old one checked, because no other program can
+open it by its name any more. If it was saved meanwhile, the two swap back. Not here: files that only
+this program writes (`files`).
 """
 
 import ctypes
@@ -19,9 +19,9 @@ from pathlib import Path
 from workingset_mcp.errors import VaultError
 from workingset_mcp.vault.files import UNFINISHED, is_link, open_without_links
 
-SWAPPED = ".workingset-swap"  # ends the names of files that swap names with another
-_WRITER_SECONDS = 1.0  # how long a program that has the old file open may go on writing
-_SETTLE_SECONDS = 0.1  # for a program that read a file and saves it in a moment
+SWAPPED = ".workingset-swap"  # suffix of a file that swaps names with another
+_WRITER_SECONDS = 1.0  # how long to wait for a program that has the old file open for writing
+_SETTLE_SECONDS = 0.1  # for a program that has read a file and is about to save it
 _LINUX_HERE, _LINUX_EXCHANGE, _MAC_SWAP = -100, 2, 2  # AT_FDCWD, RENAME_EXCHANGE, RENAME_SWAP
 _CANNOT = {errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EPERM}
 
@@ -30,7 +30,7 @@ if sys.platform == "linux":
 
 
 def read_plain(file: Path) -> bytes:
-    """The bytes of a regular file with one name. Raises VaultError for a link, OSError."""
+    """Read a regular file that has one name. Raises VaultError for a link, OSError."""
     try:
         handle = open_without_links(file.parent, file.name)
     except OSError:
@@ -45,19 +45,19 @@ def read_plain(file: Path) -> bytes:
 
 
 def ensure_plain(handle: int, name: str) -> None:
-    """Raise VaultError unless an opened file is regular and has one name."""
+    """Raise VaultError unless an open file is regular and has one name."""
     about = os.fstat(handle)
     if not stat.S_ISREG(about.st_mode):
-        raise VaultError(f"{name} is no regular file.", "Give the file itself.")
+        raise VaultError(f"{name} is not a regular file.", "Give the file itself.")
     if about.st_nlink > 1:
         raise VaultError(
             f"{name} has {about.st_nlink} names (hard links); the others would keep the old text.",
-            "Make it a file of its own first: copy it, then rename the copy over it.",
+            "Give it one name first: copy it, then rename the copy over it.",
         )
 
 
 def all_bytes(handle: int) -> bytes:
-    """All bytes of an opened file."""
+    """Read all bytes of an open file."""
     os.lseek(handle, 0, os.SEEK_SET)
     parts = []
     while part := os.read(handle, 1 << 20):
@@ -66,7 +66,7 @@ def all_bytes(handle: int) -> bytes:
 
 
 def written_beside(file: Path, content: bytes, mode: int) -> Path:
-    """A hidden file in the same folder that holds `content`, synced. Raises OSError."""
+    """Write `content` to a hidden file in the same folder, and sync it. Raises OSError."""
     handle, name = tempfile.mkstemp(prefix=f".{file.name}.", suffix=UNFINISHED, dir=file.parent)
     new = Path(name)
     try:
@@ -84,16 +84,16 @@ def written_beside(file: Path, content: bytes, mode: int) -> Path:
 def swap_in(
     new: Path, file: Path, seen: bytes, content: bytes, is_right: Callable[[], bool] | None = None
 ) -> None:
-    """Put `new`, which holds `content`, in the place of `file`, if that still holds `seen`.
+    """Replace `file` with `new`, which holds `content`, if `file` still holds `seen`.
 
-    `is_right` is asked a moment after the swap: by then a program that read another file before it has
-    saved that, too. Raises VaultError when the file was saved meanwhile:
-    what was saved stays. `new` is gone in any case. Raises OSError.
+    `is_right` is called a moment after the swap, so that a program which had read another file has
+    saved that file by then. Raises VaultError if the file was saved meanwhile; what was saved stays.
+    `new` is gone in any case. Raises OSError.
     """
     old = new.with_suffix(SWAPPED)
     try:
         new.rename(old)
-        exchange(old, file)  # from here on `old` names what stood there
+        exchange(old, file)  # from here on `old` names the old file
     except OSError as error:
         for left in (new, old):
             left.unlink(missing_ok=True)
@@ -107,7 +107,7 @@ def swap_in(
 
 
 def place(file: Path, target: Path) -> None:
-    """Rename a file to a name that no file has. Raises FileExistsError, OSError."""
+    """Rename a file to an unused name. Raises FileExistsError, OSError."""
     if os.name != "nt":  # Windows refuses to rename over a file
         try:
             os.link(file, target, follow_symlinks=False)
@@ -123,7 +123,7 @@ def place(file: Path, target: Path) -> None:
 
 
 def taken_away(file: Path) -> Path:
-    """Give a file a hidden name, under which no other program finds it. Raises OSError."""
+    """Move a file to a hidden name, where no other program finds it. Raises OSError."""
     handle, name = tempfile.mkstemp(prefix=f".{file.name}.", suffix=SWAPPED, dir=file.parent)
     os.close(handle)
     try:
@@ -134,7 +134,7 @@ def taken_away(file: Path) -> Path:
 
 
 def remove_taken(taken: Path, file: Path, is_right: Callable[[bytes], bool]) -> None:
-    """Remove a file that was taken away, if its bytes are right; else it gets its name back."""
+    """Remove a file that was taken away if its bytes are right; otherwise give it its name back."""
     if _holds_at_last(taken, is_right):
         taken.unlink()
         return
@@ -145,10 +145,10 @@ def remove_taken(taken: Path, file: Path, is_right: Callable[[bytes], bool]) -> 
 
 
 def exchange(one: Path, other: Path) -> None:
-    """Let two files swap names: at once where the system can, else one after the other.
+    """Swap the names of two files: atomically where the system can, else in steps.
 
-    Raises FileNotFoundError when one is gone, FileExistsError when another program took the name
-    between the two steps: its file stays, and `one` too. Raises OSError.
+    Raises FileNotFoundError if one is gone, and FileExistsError if another program took the name
+    between two steps; then its file stays, and so does `one`. Raises OSError.
     """
     swap = _system_call()
     if swap is not None:
@@ -161,13 +161,13 @@ def exchange(one: Path, other: Path) -> None:
 
 
 def exchange_in_turn(one: Path, other: Path) -> None:
-    """Let two files swap names in three steps; for a moment no file has the name of `other`."""
+    """Swap the names of two files in three steps; for a moment no file has the name of `other`."""
     aside = one.with_name(f"{one.name}{SWAPPED}")
     other.rename(aside)
     try:
         place(one, other)
     except FileExistsError:
-        aside.unlink()  # the program that took the name replaced this one
+        aside.unlink()  # the file of the program that took the name replaces it
         raise
     except BaseException:
         place(aside, other)
@@ -177,7 +177,7 @@ def exchange_in_turn(one: Path, other: Path) -> None:
 
 @cache
 def _system_call() -> Callable[[bytes, bytes], int] | None:
-    """The call that lets two names swap at once, where the system has one."""
+    """Return the system call that swaps two names atomically; None if there is none."""
     if sys.platform not in ("linux", "darwin"):
         return None
     library = ctypes.CDLL(None, use_errno=True)
@@ -194,7 +194,7 @@ def _system_call() -> Callable[[bytes, bytes], int] | None:
 
 
 def _swap_back(old: Path, file: Path, content: bytes) -> str:
-    """Undo a swap. What was saved under the name in between stays: the name of its file, or nothing."""
+    """Undo a swap; return the name of the file that keeps what was saved in between, or an empty name."""
     try:
         exchange(old, file)
     except FileNotFoundError:
@@ -209,17 +209,17 @@ def _swap_back(old: Path, file: Path, content: bytes) -> str:
 
 
 def _keep(hidden: Path, file: Path) -> str:
-    """Give a hidden file a name beside `file` that a person finds."""
-    kept = file.with_name(f"{file.stem}.saved-{time.time_ns()}{file.suffix}")
-    place(hidden, kept)
-    return kept.name
+    """Rename a hidden file to a visible name beside `file`, and return that name."""
+    visible = file.with_name(f"{file.stem}.saved-{time.time_ns()}{file.suffix}")
+    place(hidden, visible)
+    return visible.name
 
 
 def _holds_at_last(file: Path, is_right: Callable[[bytes], bool]) -> bool:
-    """Whether the bytes of a file that no other program can find are right, and no program writes it."""
+    """Return whether a hidden file has the right bytes and no program is still writing it."""
     try:
         handle = open_without_links(file.parent, file.name)
-    except OSError:  # a link, or a folder, took its place
+    except OSError:  # a link or a folder replaced it
         return False
     try:
         regular = stat.S_ISREG(os.fstat(handle).st_mode)
@@ -234,11 +234,11 @@ def _is_still(is_right: Callable[[], bool]) -> bool:
 
 
 def _is_written_by_none(handle: int) -> bool:
-    """Wait until no program has a file open for writing; False when one goes on too long."""
+    """Wait until no program has a file open for writing; False if one keeps it open too long."""
     if sys.platform == "linux":
         until = time.monotonic() + _WRITER_SECONDS
         while time.monotonic() < until:
-            try:  # a lease is given only while no program has the file open for writing
+            try:  # the system grants a lease only if no program has the file open for writing
                 fcntl.fcntl(handle, fcntl.F_SETLEASE, fcntl.F_RDLCK)
                 fcntl.fcntl(handle, fcntl.F_SETLEASE, fcntl.F_UNLCK)
             except BlockingIOError:
@@ -254,6 +254,8 @@ def _is_written_by_none(handle: int) -> bool:
 
 
 def saved_meanwhile(file: Path, kept: str = "") -> VaultError:
-    """The error for a file that another program saved, or took away, at the same moment."""
-    where = f" What was saved in between stands in {kept}." if kept else ""
-    return VaultError(f"{file.name} changed meanwhile.", f"It stays as it is: run it again.{where}")
+    """Make the error for a file that another program saved or moved at the same moment."""
+    where = f" What was saved in between is in {kept}." if kept else ""
+    return VaultError(
+        f"{file.name} changed meanwhile.", f"It was left as it is: run the command again.{where}"
+    )

@@ -1,1 +1,1 @@
-"""The facade: composes an answer, checks it against the disk over its scope, and gives it."""
+"""The facade: composes an answer, checks its scope against the disk, and returns it."""

@@ -1,10 +1,10 @@
-"""How an answer is composed from one snapshot and checked against the disk over its scope.
+"""Compose an answer from one snapshot, and check its scope against the disk.
 
-What differs is refreshed and the answer composed anew; a vault that keeps changing under a call is
-tried three times, then the answer says so. Not here: what an answer says (`answers`).
+If something differs, it is refreshed and the answer is composed again. If the vault keeps changing,
+the answer says so after three rounds. Not here: what an answer says (`answers`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -17,10 +17,11 @@ from workingset_mcp.answers.answer import (
     shown_warnings,
 )
 from workingset_mcp.index import View
+from workingset_mcp.vault.folder import LeftOut
 from workingset_mcp.workspace.indexed import IndexedVault
 
 ROUNDS = 3
-SMALL_VAULT_FILES = 1_000  # walked in some 5 ms: every search checks such a vault whole
+SMALL_VAULT_FILES = 1_000  # takes about 5 ms to walk: every search checks such a vault completely
 HEAD_TOKENS = 45
 _TIGHT_ROOM_TOKENS = 1_500
 
@@ -29,20 +30,20 @@ Content = TypeVar("Content")
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What an answer may cost: the budget that holds, a warning if it was lowered, the client's limits."""
+    """What an answer may cost: the effective budget, a warning if it was lowered, the client's limits."""
 
     budget: int
     lowered: str
     limits: Limits
 
     @classmethod
-    def of(cls, asked: int | None, usual: int, least: int, limits: Limits) -> "Allowance":
-        """The allowance of a call. Raises ArgumentError for a budget below `least`."""
-        return cls(*checked_budget(asked, usual, least, limits.most_tokens), limits)
+    def of(cls, requested: int | None, usual: int, least: int, limits: Limits) -> "Allowance":
+        """Make the allowance of a call. Raises ArgumentError for a budget below `least`."""
+        return cls(*checked_budget(requested, usual, least, limits.most_tokens), limits)
 
     @property
     def max_bytes(self) -> int | None:
-        """Bytes that are left to the answer beside the warning."""
+        """The bytes that the warning leaves for the answer."""
         if self.limits.max_bytes is None or not self.lowered:
             return self.limits.max_bytes
         return self.limits.max_bytes - len(f"warning: {self.lowered}".encode())
@@ -56,23 +57,30 @@ def checked_answer(
     *,
     quoted_only: bool = False,
 ) -> Answer[Content]:
-    """Compose an answer, and give it once disk and snapshot are equal over its scope.
+    """Compose an answer, and return it when disk and snapshot agree over its scope.
 
-    `scope`: a branch, or None for the whole vault. `quoted_only`: in a large vault, an answer that
-    found something is checked over the notes it quotes alone, once the whole was looked at.
+    `scope`: a branch, or None for the whole vault. `quoted_only`: in a large vault that has been walked
+    once, check only the notes that the answer quotes, if it found something.
     """
     freshness = vault.freshness
+    freshness.ensure_there()
     finished = scope is not None or freshness.wait_until_built()
     quoted_only &= freshness.walked_files > SMALL_VAULT_FILES
     state = ""
     for attempt in range(ROUNDS + 1):
+        checks_all = finished and not state and not quoted_only
+        shown = "index current" if checks_all and freshness.state.is_held else state
+        missing = freshness.missing(scope)
         with vault.index.snapshot() as snapshot:
 
             def composed(
-                room: int, snapshot: View = snapshot, state: str = state
+                room: int,
+                snapshot: View = snapshot,
+                state: str = shown,
+                missing: tuple[LeftOut, ...] = missing,
             ) -> Answer[Content]:
                 made = compose(snapshot, room - HEAD_TOKENS)
-                return _with_header(vault, made, allowance, room, state)
+                return _with_header(vault, _naming(made, missing), allowance, room, state)
 
             answer = _fitted(vault, composed, allowance)
             quoted = answer.notes if quoted_only and answer.found else None
@@ -80,12 +88,16 @@ def checked_answer(
                 return answer
             known = freshness.known_in(snapshot, scope, quoted)
         if freshness.is_current(scope, quoted, known):
-            return answer
+            if freshness.missing(scope) == missing:
+                return answer
+            continue  # it names what could not be read
         if quoted is None:
             finished = vault.refresh_scope(scope)
         else:
             freshness.refresh_paths(quoted)
-        if not finished and freshness.state.name != "building":
+        if freshness.state.is_held:
+            state = str(freshness.state)
+        elif not finished and freshness.state.name != "building":
             state = "index behind: changes are still being read"
         elif attempt == ROUNDS - 1:
             state = "index behind: the vault keeps changing"
@@ -95,12 +107,19 @@ def checked_answer(
 def fitted_answer(
     vault: IndexedVault, compose: Callable[[int], Answer[Content]], allowance: Allowance
 ) -> Answer[Content]:
-    """The fullest answer within its allowance that needs no check: it was read from the disk."""
+    """Compose the fullest answer within its allowance, unchecked because it was read from the disk."""
 
     def composed(room: int) -> Answer[Content]:
         return _with_header(vault, compose(room - HEAD_TOKENS), allowance, room, "")
 
     return _fitted(vault, composed, allowance)
+
+
+def _naming(answer: Answer[Content], missing: Sequence[LeftOut]) -> Answer[Content]:
+    """The answer with a warning for each part of its scope that could not be read."""
+    unread = [f"{left.name} {left.said}" for left in missing if left.reason.is_unread]
+    more = [line for line in unread if line not in answer.warnings]
+    return replace(answer, warnings=(*answer.warnings, *more)) if more else answer
 
 
 def _with_header(

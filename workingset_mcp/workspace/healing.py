@@ -1,7 +1,7 @@
-"""A damaged index is built anew, unasked, and what was asked is answered from the new one.
+"""Rebuild a damaged index automatically, and answer the call from the new one.
 
-Most damage SQLite sees when it reads; a part of a page that was lost (zeros) may read as rows without
-values. What fails for such a reason looks like a bug: so the pages are looked at before it is one.
+SQLite notices most damage when it reads, but a zeroed part of a page may read as rows without values
+and surface as an ordinary exception. So the pages are checked before a failure is reported as a bug.
 """
 
 import functools
@@ -15,7 +15,7 @@ from workingset_mcp.sync.freshness import Freshness
 
 
 class Healed(Protocol):
-    """What has an index that can be built anew."""
+    """An object whose index can be rebuilt."""
 
     index: Engine
     freshness: Freshness
@@ -27,7 +27,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def healing(method: Method) -> Method:
-    """A method of what is healed, that answers from a new index where the old one is damaged."""
+    """Wrap a method so that it rebuilds a damaged index and runs again."""
 
     @functools.wraps(method)
     def healed(self: Healed, *arguments: Any, **named: Any) -> Any:
@@ -46,11 +46,11 @@ def healing(method: Method) -> Method:
 
 
 def damage_behind(error: Exception, index: Engine) -> IndexDamaged | None:
-    """The damage to an index for which something failed; None: it is a failure of its own."""
+    """Return the index damage that caused an error; None if the error has another cause."""
     if isinstance(error, WorkingsetError):
         return error if isinstance(error, IndexDamaged) else None
     try:
         index.verify()
-    except Exception as found:  # noqa: BLE001  # what failed first is told, not what failed here
+    except Exception as found:  # noqa: BLE001  # the caller raises the first error, not this one
         return found if isinstance(found, IndexDamaged) else None
     return None

@@ -1,4 +1,4 @@
-"""A vault with its index: opening, building in the background, branches, what a brief is made from.
+"""A vault with its index: open, build in the background, resolve branches, read what a brief needs.
 
 Not here: answers and their check against the disk (`checked`, `facade`).
 """
@@ -10,23 +10,28 @@ from pathlib import Path
 from workingset_mcp.answers.brief import BranchReader, Materials, read_materials
 from workingset_mcp.answers.brief.reading import read_branch
 from workingset_mcp.answers.counting import count_notes
-from workingset_mcp.errors import IndexDamaged
+from workingset_mcp.errors import IndexDamaged, IndexHeld
 from workingset_mcp.index import index_folder, open_engine, open_stemmer
 from workingset_mcp.notes.note import OVERRIDE_NAME
 from workingset_mcp.settings import Settings, load_settings, today
 from workingset_mcp.sync.applying import Progress
-from workingset_mcp.sync.freshness import FIRST_BUILD_WAIT_SECONDS, Freshness
+from workingset_mcp.sync.freshness import (
+    FIRST_BUILD_WAIT_SECONDS,
+    HELD,
+    HELD_HINT,
+    Freshness,
+)
 from workingset_mcp.vault.folder import LeftOut, Vault
 from workingset_mcp.workspace.branches import could_be_folder, name_branch
 from workingset_mcp.workspace.healing import damage_behind, healing
 
-ATTEMPTS = 3  # at a first build over an index that turns out damaged
-_LOOK_SECONDS = 1.0  # until a look at the pages, and between two at what another process does
-_JOIN_SECONDS = 0.5  # a build stops between two notes; a count under way is not waited for
+ATTEMPTS = 3  # of a first build whose index turns out to be damaged
+_LOOK_SECONDS = 1.0  # before checking the pages, and between checks on another process
+_JOIN_SECONDS = 0.5  # enough for a build to stop; a running count is not waited for
 
 
 class IndexedVault:
-    """A vault with its index, kept equal. Any thread may ask it; close it when done.
+    """A vault with its index, kept in step, usable from any thread. Close it when done.
 
     Raises VaultNotFound, SettingsError, IndexUnavailable.
     """
@@ -71,7 +76,7 @@ class IndexedVault:
             self.freshness.build(progress)
 
     def start_building(self) -> threading.Thread:
-        """Index the whole vault in a daemon thread, count its tokens, look whether all is well."""
+        """Start a daemon thread that indexes the whole vault, counts its tokens and checks the index."""
 
         def work() -> None:
             for attempt in range(1, ATTEMPTS + 1):
@@ -98,13 +103,13 @@ class IndexedVault:
         self.build()
         self.count_all_tokens()
         while not (self.freshness.settle() or stopping.wait(_LOOK_SECONDS)):
-            pass  # another process merges the words, and may be ended before it is done
-        if not stopping.wait(_LOOK_SECONDS):  # the first answers come first
+            pass  # another process merges, and may be killed before it is done
+        if not stopping.wait(_LOOK_SECONDS):  # answer the first calls before checking
             self.index.verify()
 
     @healing
     def settle(self) -> None:
-        """Merge the words of a first build that was ended before it did."""
+        """Merge the word index of a first build that was stopped before it did."""
         self.freshness.settle()
 
     def count_all_tokens(self) -> None:
@@ -113,7 +118,7 @@ class IndexedVault:
         while not self.freshness.stopping.is_set():
             with self.index.snapshot() as snapshot:
                 waiting = snapshot.uncounted(50)
-                if waiting == before:  # none, or such as take no count: their rows are damaged
+                if waiting == before:  # none left, or damaged rows that keep no count
                     return
                 counted_now, before = count_notes(snapshot, waiting), waiting
             if not self.index.save_tokens(counted_now):
@@ -121,9 +126,9 @@ class IndexedVault:
 
     @healing
     def materials(self, branch: str | None) -> Materials:
-        """What a brief of a branch would be made from, without counting a token.
+        """Read what a branch's brief is made from, without counting tokens.
 
-        Without a branch: only what holds for the whole vault (the root's override).
+        Without a branch: only what applies to the whole vault (the root's override).
         """
         self.freshness.refresh_paths((OVERRIDE_NAME,))
         with self.index.snapshot() as snapshot:
@@ -138,60 +143,65 @@ class IndexedVault:
 
     @healing
     def known_branches(self) -> list[str]:
-        """Names of the branches as the index has them."""
+        """Return the names of the branches in the index."""
         with self.index.snapshot() as snapshot:
             return snapshot.branch_names()
 
     @healing
     def known_paths(self) -> list[str]:
-        """Paths of the notes as the index has them."""
+        """Return the paths of the notes in the index."""
         with self.index.snapshot() as snapshot:
             return snapshot.paths()
 
     @healing
     def branch_times(self) -> list[tuple[str, int]]:
-        """Branches and when a note of theirs was last written (nanoseconds)."""
+        """Return (branch, newest file time of its notes in nanoseconds), after a refresh."""
         self.refresh_all()
         with self.index.snapshot() as snapshot:
             return snapshot.branch_times()
 
     def branches(self) -> list[str]:
-        """Names of all branches, as the disk has them now."""
+        """Return the names of all branches now on disk."""
         self.refresh_all()
         with self.index.snapshot() as snapshot:
             return [row.branch for row in snapshot.branches()]
 
     @property
     def vault_name(self) -> str:
-        """Name of the vault's folder."""
+        """The name of the vault's folder."""
         return self.vault.name
 
     def left_out(self, branch: str | None = None) -> list[LeftOut]:
-        """What of the vault, or of a branch, is no source, and why."""
+        """Return what the vault, or a branch, leaves out, and why."""
         if branch is None:
             return list(self.freshness.left_out.get(None, ()))
         return self.vault.walk(branch).left_out
 
     @healing
     def branch_named(self, given: str, *, may_be_gone: bool = False) -> str:
-        """The branch that a caller means, as the disk is now. Raises ArgumentError, BranchNotFound."""
+        """Return the branch on disk that a caller means. Raises ArgumentError, BranchNotFound."""
         lists = (self.known_branches, self.branches)
         return name_branch(given, self._is_branch_now, lists, may_be_gone=may_be_gone)
 
     def refresh_scope(self, scope: str | None) -> bool:
-        """Make the scope equal to the disk; False when it is not done yet."""
+        """Bring the index in step with the disk over a scope; return whether it is done."""
         if scope is None and not self.freshness.wait_until_built():
             return False
         deadline = time.monotonic() + FIRST_BUILD_WAIT_SECONDS
         return self.freshness.refresh(scope, deadline=deadline, looked=True)
 
     def refresh_all(self) -> None:
-        """Make the index equal to the whole vault, once it is built."""
-        if self.freshness.wait_until_built():
-            self.freshness.refresh()
+        """Make the index equal to the whole vault, once it is built.
+
+        Raises IndexHeld where nobody tries again while another process holds the index.
+        """
+        if not self.freshness.wait_until_built() or self.freshness.refresh():
+            return
+        if self.freshness.state.is_held and self.freshness.watcher == "off":
+            raise IndexHeld(f"{HELD.capitalize()}.", HELD_HINT)
 
     def _is_branch_now(self, name: str) -> bool:
-        """Whether a branch has notes, its folder read again first."""
+        """Refresh a branch, and return whether it has notes."""
         if not (self._is_branch(name) or self._may_be_folder(name)):
             return False
         deadline = time.monotonic() + FIRST_BUILD_WAIT_SECONDS
@@ -202,7 +212,7 @@ class IndexedVault:
         try:
             with self.index.snapshot() as snapshot:
                 return snapshot.has_branch(name)
-        except UnicodeEncodeError:  # half a character: no folder has such a name
+        except UnicodeEncodeError:  # a lone surrogate: no folder has such a name
             return False
 
     def _may_be_folder(self, name: str) -> bool:
@@ -210,5 +220,5 @@ class IndexedVault:
             return True
         try:
             return could_be_folder(name) and (self.vault.root / name).is_dir()
-        except OSError:  # longer than a disk allows
+        except OSError:  # the name is too long
             return False

@@ -1,4 +1,4 @@
-"""Take a brief apart: `read_brief` trusts only what an agent trusts.
+"""Parse a brief: `read_brief` relies only on what an agent relies on.
 
 That is the header line, section titles outside quotes, quote marks and source marks.
 """
@@ -46,7 +46,7 @@ _BOX = re.compile(r"- \[(.)\] (.*)")
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A quote block: where it says its lines come from, and the lines."""
+    """A quote block: the source it names, and its lines."""
 
     path: str
     numbers: tuple[int, ...]  # empty: the whole file
@@ -67,7 +67,7 @@ class Section:
 
     @property
     def marked(self) -> list[tuple[str, tuple[str, ...]]]:
-        """Lines with their sources, the list mark left on."""
+        """The lines with a source mark and their sources, including the list mark."""
         found = (_MARKED.fullmatch(line) for line in self.lines)
         return [(m[1], tuple(m[2].split(", "))) for m in found if m]
 
@@ -79,7 +79,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """An answer of `Workspace.brief`, taken apart."""
+    """A parsed answer of `Workspace.brief`."""
 
     header: str
     warnings: list[str]
@@ -93,12 +93,12 @@ class Reading:
         return "\n".join(self.text.split("\n")[1 + len(self.warnings) :])
 
     def section(self, title: str) -> Section:
-        """A section, or an empty one."""
+        """Return a section, or an empty one if the brief does not have it."""
         return self.sections.get(title) or Section(title, None, None, None)
 
     @property
     def status(self) -> str:
-        """`path:first-last` of the status block shown; empty when none is."""
+        """`path:first-last` of the status block shown; empty if there is none."""
         quotes = self.section(STATUS).quotes
         return f"{quotes[0].path}:{quotes[0].numbers[0]}-{quotes[0].numbers[-1]}" if quotes else ""
 
@@ -120,7 +120,7 @@ class Reading:
 
     @property
     def newest(self) -> list[str]:
-        """Lines of the newest notes, headings and blank lines aside."""
+        """Lines of the newest notes, without headings and blank lines."""
         section = self.section(NEWEST)
         quoted = [line for quote in section.quotes for line in quote.lines]
         lone = [text for text, _ in section.marked]
@@ -135,7 +135,7 @@ class Reading:
 
 
 def read_brief(answer: str) -> Reading:
-    """Take an answer apart by its own boundaries."""
+    """Parse an answer by its own boundaries."""
     lines = answer.split("\n")
     header, at = lines[0], 1
     while lines[at].startswith("warning: "):
@@ -171,7 +171,7 @@ def read_brief(answer: str) -> Reading:
 
 
 def numbers_of(ranges: str) -> list[int]:
-    """`12-14,20` as line numbers."""
+    """Parse `12-14,20` into line numbers."""
     found: list[int] = []
     for part in ranges.split(","):
         first, _, last = part.partition("-")
@@ -188,17 +188,17 @@ def lines_of(workspace: Workspace, path: str) -> list[str]:
 
 
 def appendix(lines: int = 150) -> str:
-    """A note that gives a branch its size and nothing else: every section but the recent notes."""
+    """Return a note that only adds size to a branch: it shows up only among the recent notes."""
     rows = "".join(f"{n:05} reading of the weir gauge, unchecked\n" for n in range(lines))
     return f"=== {ACME}/zz-appendix.md\n# Appendix\n\n```text\n{rows}```\n"
 
 
 def fence_left_open(lines: list[str]) -> str:
-    """The fence that is open at the end of these lines, as CommonMark reads them outside lists."""
+    """Return the fence that these lines leave open, by the rules of CommonMark outside lists."""
     opened, quoted = "", False
     for line in lines:
         if opened and quoted and not line.lstrip().startswith(">"):
-            opened = ""  # the quote has ended, and its code with it
+            opened = ""  # the block quote has ended, and its code block with it
         bare = re.sub(r"^(?: {0,3}> ?)* {0,3}", "", line)
         matched = re.match(r"(`{3,}(?=[^`]*$)|~{3,})", bare)
         if opened:

@@ -1,7 +1,7 @@
-"""What holds for every brief, whatever the notes: budgets, true sources, true counts, same bytes.
+"""Properties of every brief, whatever the notes: budgets, correct sources and counts, the same bytes.
 
-Each example is a vault of several branches, written to a folder of its own and indexed in memory. A
-test takes 3 to 15 s: it makes 35 to 80 such vaults, and briefs of all their branches.
+Each example is a vault of several branches in its own folder, indexed in memory. A test takes 3 to 15 s: it
+makes 35 to 80 such vaults, and the briefs of all their branches.
 """
 
 import os
@@ -206,7 +206,7 @@ def examples(count: int) -> settings:
 
 @contextmanager
 def opened(vault: Notes, times: list[int] | None = None) -> Iterator[Workspace]:
-    """A workspace over these notes, written in this order, with these file times."""
+    """Open a workspace on these notes, written in this order, with these file times."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "vault"
         root.mkdir()
@@ -225,7 +225,7 @@ def opened(vault: Notes, times: list[int] | None = None) -> Iterator[Workspace]:
 
 
 def made(vault: Notes) -> list[str]:
-    """The branches that hold a note."""
+    """Return the branches that have a note."""
     folders = {f"{path.rpartition('/')[0]}/" if "/" in path else "." for path in vault}
     return [b for b in BRANCHES if any(f == b or f.startswith(f"{b}/") for f in folders)]
 
@@ -243,7 +243,7 @@ def one_spaced(text: str) -> str:
 
 
 def holds(stands: str, shown: str, alike: Callable[[str], str]) -> bool:
-    """Whether a line holds a text, with its comments or without them."""
+    """Return whether a line contains a text, with or without its comments."""
     bare = re.sub(r"<!--.*?(?:-->|$)|%%.*?(?:%%|$)", "", stands)
     return any(alike(shown) in alike(line) for line in (stands, bare))
 
@@ -278,7 +278,7 @@ def test_no_brief_is_over_its_budget_in_tokens_or_bytes(
 
 @examples(80)
 @given(vaults, budgets)
-def test_every_line_stands_in_the_file_at_the_line_it_names(vault: Notes, budget: int) -> None:
+def test_every_line_is_in_the_file_at_the_line_it_names(vault: Notes, budget: int) -> None:
     with opened(vault) as workspace:
         for branch in made(vault):
             shown = read_brief(printed(workspace.brief(branch, budget)))
@@ -294,7 +294,7 @@ def check_marks(shown: Reading, vault: Notes) -> None:
             continue
         for line, sources in section.marked:
             text = re.sub(r"^(?:- )?(?:\[.\] )?", "", line) if title != NEWEST else line
-            text = text.replace("\\_[", "_[")
+            text = text.replace("_\\[", "_[")
             for at, source in enumerate(sources):
                 if source.startswith("and "):
                     continue
@@ -359,7 +359,7 @@ def test_stated_counts_are_those_of_the_lines_shown_and_left_out(vault: Notes, b
 
 
 def boxless(shown: Reading) -> tuple[int, int]:
-    """How many action bullets the brief says it shows, of how many."""
+    """Return how many action bullets the brief says it shows, and of how many."""
     found = re.search(r"^Without a box \((\d+) of (\d+)\):$", shown.text, re.MULTILINE)
     return (int(found[1]), int(found[2])) if found else (0, 0)
 

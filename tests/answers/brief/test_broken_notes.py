@@ -1,4 +1,4 @@
-"""Front matter, encodings and broken text: a brief is made all the same and names what is wrong."""
+"""Front matter, encodings and broken text: the brief is still made, and names what is wrong."""
 
 import os
 import re
@@ -63,7 +63,7 @@ def test_whatever_the_front_matter_the_body_is_read(
     assert (workspace.vault.root / "cust/acme/renewal.md").read_bytes() == before
 
 
-def test_no_line_of_front_matter_stands_in_the_brief(open_vault: OpenVault) -> None:
+def test_the_brief_shows_no_line_of_front_matter(open_vault: OpenVault) -> None:
     shown = brief(
         open_vault(
             "=== cust/acme/2026-06-10.md\n---\ntags: [weirtag]\nowner: Yaml Person\n"
@@ -162,7 +162,7 @@ def test_headings_of_every_shape_are_topics_or_not(
     assert [text for _, text, _ in shown.items] == ["below"]
 
 
-def test_topics_go_round_the_newest_notes_each_once(open_vault: OpenVault) -> None:
+def test_topics_come_from_the_newest_notes_in_turn_each_once(open_vault: OpenVault) -> None:
     shown = brief(
         open_vault(
             "=== cust/acme/2026-06-01.md\n## Old one\n\n## Shared\n"
@@ -205,13 +205,11 @@ def test_conflict_marks_are_named_and_the_note_is_read(open_vault: OpenVault, na
     assert "conflict" in warning
 
 
-def test_a_heading_underlined_with_seven_signs_is_no_conflict(open_vault: OpenVault) -> None:
+def test_a_heading_underlined_with_seven_signs_is_not_a_conflict(open_vault: OpenVault) -> None:
     assert brief(open_vault("=== cust/acme/a.md\nHeading\n=======\n\nText.\n")).warnings == []
 
 
-def test_bytes_that_are_no_utf8_are_read_and_named(
-    open_vault: OpenVault, make_vault: MakeVault
-) -> None:
+def test_invalid_utf8_is_read_and_named(open_vault: OpenVault, make_vault: MakeVault) -> None:
     root = make_vault("=== cust/acme/ok.md\n- [ ] good\n")
     folder = root / ACME
     (folder / "latin.md").write_bytes("- [ ] café order\n".encode("latin-1"))
@@ -231,7 +229,7 @@ def test_bytes_that_are_no_utf8_are_read_and_named(
 
 
 @pytest.mark.skipif(os.name != "posix", reason="names are bytes only on POSIX")
-def test_a_file_name_that_is_no_text_is_named_and_left_out(
+def test_an_undecodable_file_name_is_named_and_left_out(
     open_vault: OpenVault, make_vault: MakeVault
 ) -> None:
     root = make_vault("=== cust/acme/ok.md\n- [ ] good\n")

@@ -1,4 +1,4 @@
-"""A brief within its budget in tokens and bytes; what it counts is what it shows and leaves out."""
+"""A brief keeps its budget in tokens and bytes, and its counts cover what it shows and leaves out."""
 
 import re
 import shutil
@@ -35,9 +35,7 @@ BUDGETS = [400, 450, 500, 600, 800, 1_000, 1_500, 2_000, 3_000, 8_000, 16_000, 2
 
 
 @pytest.mark.parametrize("budget", BUDGETS)
-def test_what_is_counted_is_what_is_shown_and_what_is_left_out(
-    open_vault: OpenVault, budget: int
-) -> None:
+def test_counts_are_what_is_shown_plus_what_is_left_out(open_vault: OpenVault, budget: int) -> None:
     shown = brief(open_vault(_BUSY), budget=budget)
     assert count_tokens(shown.text) <= budget
     assert shown.header.endswith(
@@ -62,7 +60,7 @@ def test_what_is_counted_is_what_is_shown_and_what_is_left_out(
 
 @pytest.mark.parametrize("budget", [400, 420, 450, 500, 600, 800])
 @pytest.mark.parametrize(("boxes", "decisions", "facts"), [(0, 20, 1), (12, 1, 1), (1, 1, 12)])
-def test_no_list_vanishes_without_a_word(
+def test_no_list_disappears_without_notice(
     open_vault: OpenVault, boxes: int, decisions: int, facts: int, budget: int
 ) -> None:
     shown = brief(
@@ -86,7 +84,7 @@ def test_no_list_vanishes_without_a_word(
         assert count + (int(more[1]) if more else 0) == total, (title, told)
 
 
-def test_what_was_left_out_stands_in_every_brief(open_vault: OpenVault) -> None:
+def test_every_brief_says_what_was_left_out(open_vault: OpenVault) -> None:
     for text in ("=== cust/acme/a.md\n", SHORT_LOG, _BUSY, appendix()):
         workspace = open_vault(text)
         for budget in (400, 8_000):
@@ -109,14 +107,14 @@ def test_a_budget_too_small_is_refused_with_the_range(open_vault: OpenVault, bud
 
 
 @pytest.mark.parametrize("budget", [24_001, 10**9])
-def test_a_budget_too_large_is_lowered_and_that_is_said(open_vault: OpenVault, budget: int) -> None:
+def test_a_budget_too_large_is_lowered_with_a_warning(open_vault: OpenVault, budget: int) -> None:
     shown = brief(open_vault(_BUSY), budget=budget)
     assert count_tokens(shown.text) <= 24_000
     assert shown.warnings == [f"warning: budget lowered from {budget:,} to 24,000, the most here"]
 
 
 @pytest.mark.parametrize("budget", [500, 600, 700, 800, 1_000, 1_200, 1_500, 2_000])
-def test_room_that_is_left_goes_to_lists_that_wait(open_vault: OpenVault, budget: int) -> None:
+def test_unused_room_goes_to_lists_that_were_cut(open_vault: OpenVault, budget: int) -> None:
     shown = brief(open_vault(_BUSY), budget=budget)
     assert len(shown.items) < 60
     assert count_tokens(shown.text) >= budget * 4 // 5
@@ -130,7 +128,7 @@ def test_no_budget_means_the_default_one(open_vault: OpenVault) -> None:
 
 
 @pytest.mark.parametrize("most", [1_500, 2_000, 4_000, 9_500, 100_000])
-def test_a_limit_in_bytes_holds_for_the_whole_answer(open_vault: OpenVault, most: int) -> None:
+def test_a_byte_limit_applies_to_the_whole_answer(open_vault: OpenVault, most: int) -> None:
     busy = _BUSY.replace("lock", "水門")
     answer = printed(open_vault(busy).brief(ACME, 8_000, Limits(max_bytes=most)))
     assert len(answer.encode()) <= most
@@ -141,7 +139,7 @@ def test_a_limit_in_bytes_holds_for_the_whole_answer(open_vault: OpenVault, most
 
 @pytest.mark.parametrize("budget", [1_000, 2_000, 8_000])
 @pytest.mark.parametrize("less", [1, 10, 50, 200])
-def test_a_brief_a_little_over_a_limit_in_bytes_gives_up_a_little(
+def test_a_brief_just_over_a_byte_limit_shrinks_only_a_little(
     open_vault: OpenVault, budget: int, less: int
 ) -> None:
     boxes = "".join(f"- [ ] item number {n} of the long list at the lock\n" for n in range(20))
@@ -151,7 +149,7 @@ def test_a_brief_a_little_over_a_limit_in_bytes_gives_up_a_little(
     assert size - less - 400 < len(answer.encode()) <= size - less
 
 
-def test_a_limit_in_bytes_that_holds_nothing_is_refused(open_vault: OpenVault) -> None:
+def test_too_small_a_byte_limit_is_refused(open_vault: OpenVault) -> None:
     workspace = open_vault(_BUSY)
     with pytest.raises(WorkingsetError, match="bytes"):
         printed(workspace.brief(ACME, 8_000, Limits(max_bytes=100)))

@@ -1,4 +1,4 @@
-"""Briefs that a server keeps: whatever changes shows at once, and what is kept stays small."""
+"""The cache of briefs: every change shows at once, and the cache stays small."""
 
 import os
 import threading
@@ -47,7 +47,7 @@ def put(root: Path, name: str, text: str) -> None:
 
 
 def same_size_and_time(root: Path) -> None:
-    """Another byte in a note, its size and time of writing as before."""
+    """Change bytes of a note, but keep its size and its modification time."""
     note = root / ACME / "2026-06-16-call.md"
     before = note.stat()
     note.write_bytes(note.read_bytes().replace(b"Pump", b"Mill"))
@@ -74,7 +74,7 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 def around(
     change: Callable[[Path], object], workspace: Workspace, ask: Callable[[Workspace], str]
 ) -> tuple[str, str, str]:
-    """An answer before a change, asked twice; behind it; and of a workspace that never saw another."""
+    """Return an answer before a change (checked twice), after it, and from a fresh workspace after it."""
     first = ask(workspace)
     assert ask(workspace) == first
     change(workspace.vault.root)
@@ -110,7 +110,7 @@ def test_another_status_shows_in_the_next_overview(
     assert "· STATUS (2026-06-18) ·" in printed(workspace.brief())
 
 
-def test_notes_as_they_were_give_the_brief_as_it_was(
+def test_restored_notes_give_the_same_brief_again(
     make_vault: MakeVault, open_vault: OpenVault
 ) -> None:
     root = make_vault(VAULT)
@@ -141,7 +141,7 @@ def test_another_day_budget_branch_or_setting_is_another_brief(
     assert printed(other.brief(ACME)) != first[0]
 
 
-def test_where_a_note_cannot_be_read_its_branch_has_no_digest() -> None:
+def test_a_branch_with_an_unreadable_note_has_no_digest() -> None:
     note = unreadable_note("cust/acme/locked.md", "cannot be read: Permission denied")
     with closing(SqliteEngine(None)) as index:
         index.apply([Parsed(note, ACME, Fingerprint(1, 1, 1, 1), 1, b"")])
@@ -154,7 +154,7 @@ def brief_of(size: int) -> Brief:
     return Brief("é" * size, size, ("a warning",))
 
 
-def test_a_kept_brief_comes_back_whole() -> None:
+def test_a_cached_brief_comes_back_unchanged() -> None:
     kept, brief = (
         BriefCache(),
         Brief("a\ud800é", 3, ("first", "second"), (SectionSpan("Facts", 0, 2),), "cust/acme"),
@@ -164,7 +164,7 @@ def test_a_kept_brief_comes_back_whole() -> None:
     assert kept.get(("cust/acme", 400)) is None
 
 
-def test_briefs_not_asked_for_the_longest_go() -> None:
+def test_the_least_recently_used_briefs_are_evicted() -> None:
     kept = BriefCache()
     for number in range(MOST_BRIEFS):
         kept.keep(number, brief_of(1))
@@ -174,7 +174,7 @@ def test_briefs_not_asked_for_the_longest_go() -> None:
     assert all(kept.get(number) for number in (0, *range(2, MOST_BRIEFS + 1)))
 
 
-def test_large_briefs_are_kept_up_to_a_size() -> None:
+def test_large_briefs_are_cached_up_to_a_size() -> None:
     kept = BriefCache()
     for number in range(4):
         kept.keep(number, brief_of(MOST_BYTES // 6))
@@ -185,7 +185,7 @@ def test_large_briefs_are_kept_up_to_a_size() -> None:
     assert kept.get("small") == brief_of(1)
 
 
-def test_many_threads_may_ask_and_keep() -> None:
+def test_many_threads_may_use_the_cache() -> None:
     kept = BriefCache()
     wrong: list[int] = []
 
@@ -206,7 +206,7 @@ def test_many_threads_may_ask_and_keep() -> None:
 
 
 @pytest.mark.parametrize("name", ["cust//acme", "cust/./acme", "./cust/acme", "cust/acme/."])
-def test_another_spelling_of_a_folder_is_no_branch_and_leaves_nothing_behind(
+def test_another_spelling_of_a_folder_is_not_a_branch_and_leaves_no_trace(
     open_vault: OpenVault, name: str
 ) -> None:
     workspace = open_vault(VAULT)

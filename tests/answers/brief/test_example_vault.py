@@ -1,7 +1,7 @@
-"""The example vault answers its own questions, each where its list says.
+"""The example vault answers its questions, each in the place that its list names.
 
-The list is fixtures/vault/workingset-questions.yaml. The briefs under golden/ change in the commit
-that means to change them: `pytest --inline-snapshot=fix`.
+The list is fixtures/vault/workingset-questions.yaml. Update the briefs under golden/ in the commit that
+changes them: `pytest --inline-snapshot=fix`.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ BUDGETS = (8_000, 2_000)
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question with the facts of its answer, and where they have to stand."""
+    """A question, the facts of its answer, and the place where they must be."""
 
     id: str
     question: str
@@ -59,7 +59,7 @@ def _day(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORKINGSET_TODAY", "2026-06-17")
 
 
-def test_every_question_says_where_its_answer_stands() -> None:
+def test_every_question_says_where_its_answer_is() -> None:
     kinds = {where: questions(where) for where in ("brief", "search", "source")}
     assert all(kinds.values())
     listed = yaml.safe_load((EXAMPLE / "workingset-questions.yaml").read_text(encoding="utf-8"))
@@ -101,7 +101,7 @@ def test_a_source_holds_what_the_brief_leaves_out(example: Workspace, question: 
 
 
 @pytest.mark.parametrize("budget", BUDGETS)
-def test_a_number_that_misleads_alone_stands_beside_the_word_that_explains_it(
+def test_a_misleading_number_comes_with_the_word_that_explains_it(
     example: Workspace, budget: int
 ) -> None:
     text = printed(example.brief("cust/acme", budget))

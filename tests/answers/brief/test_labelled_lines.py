@@ -38,7 +38,7 @@ WRAPS = [("paragraph", "{}"), ("bullet", "- {}"), ("numbered", "1. {}"), ("quote
 
 @pytest.mark.parametrize("wrap", [wrap[1] for wrap in WRAPS], ids=[wrap[0] for wrap in WRAPS])
 @pytest.mark.parametrize("line", LABELLED)
-def test_a_labelled_line_is_shown_as_it_stands(open_vault: OpenVault, line: str, wrap: str) -> None:
+def test_a_labelled_line_is_shown_verbatim(open_vault: OpenVault, line: str, wrap: str) -> None:
     shown = brief(open_vault(f"=== cust/acme/2026-06-10.md\n# Call\n\n{wrap.format(line)}\n"))
     assert shown.section(LABELS).marked == [(f"- {line}", ("cust/acme/2026-06-10.md:3",))]
     assert (shown.section(LABELS).shown, shown.section(LABELS).total) == (1, 1)
@@ -60,13 +60,13 @@ def test_a_labelled_line_is_shown_as_it_stands(open_vault: OpenVault, line: str,
         "`Decision`",
     ],
 )
-def test_prose_and_code_are_no_labelled_lines(open_vault: OpenVault, line: str) -> None:
+def test_prose_and_code_are_not_labelled_lines(open_vault: OpenVault, line: str) -> None:
     shown = brief(open_vault(f"=== cust/acme/2026-06-10.md\n# Call\n\n{line}\n"))
     assert shown.section(LABELS).marked == []
 
 
 @pytest.mark.parametrize("label", ["Fact", "Key fact", "**Total**", "FACT"])
-def test_facts_stand_apart(open_vault: OpenVault, label: str) -> None:
+def test_facts_have_their_own_section(open_vault: OpenVault, label: str) -> None:
     shown = brief(
         open_vault(f"=== cust/acme/x.md\nText.\n\n{label}: 12 pumps\n\nOwner: Mira Holt\n")
     )
@@ -74,7 +74,7 @@ def test_facts_stand_apart(open_vault: OpenVault, label: str) -> None:
     assert shown.section(LABELS).texts == ["Owner: Mira Holt"]
 
 
-def test_labelled_lines_stand_newest_first_and_once(open_vault: OpenVault) -> None:
+def test_labelled_lines_come_newest_first_and_once(open_vault: OpenVault) -> None:
     shown = brief(
         open_vault(
             "=== cust/acme/2026-06-01.md\nDecision: keep it open\n\nOwner: Tom\n"
@@ -154,7 +154,7 @@ def test_an_empty_label_takes_its_nested_bullets(open_vault: OpenVault, note: st
     assert shown.section(LABELS).texts == ["keep the weir open", "buy two pumps"]
 
 
-def test_an_empty_label_over_nothing_says_nothing(open_vault: OpenVault) -> None:
+def test_an_empty_label_without_bullets_is_ignored(open_vault: OpenVault) -> None:
     shown = brief(
         open_vault(
             "=== cust/acme/2026-06-10.md\n# Call\n\nDecision:\n\nTea was served.\n\nOwner: none\n"
@@ -181,9 +181,7 @@ STANDING_LINES = [
 
 
 @pytest.mark.parametrize("line", STANDING_LINES)
-def test_what_an_undated_note_says_that_always_holds_is_standing(
-    open_vault: OpenVault, line: str
-) -> None:
+def test_what_always_holds_in_an_undated_note_is_standing(open_vault: OpenVault, line: str) -> None:
     text = f"=== cust/acme/handbook.md\n# Handbook\n\nIntro.\n\n- {line}\n\n- The wall is grey.\n"
     shown = brief(open_vault(text + appendix()))
     assert shown.standing == [line]

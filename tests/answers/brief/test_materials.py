@@ -1,4 +1,4 @@
-"""What a brief is made from is values: nothing of it reads an index whose view has ended."""
+"""The materials of a brief are values: none of them reads an index whose view has ended."""
 
 import pickle
 
@@ -16,7 +16,7 @@ VAULT = (
 )
 
 
-def test_materials_that_leave_a_view_are_values(open_vault: OpenVault) -> None:
+def test_materials_outlive_their_view_as_values(open_vault: OpenVault) -> None:
     materials = open_vault(VAULT).materials("cust/acme")
     assert materials.status_lines == ("## STATUS (2026-06-10)", "", "Open.")
     assert pickle.loads(pickle.dumps(materials)) == materials  # noqa: S301  # made here
@@ -32,5 +32,5 @@ def test_a_brief_reads_more_only_while_its_view_is_open(open_vault: OpenVault) -
     assert "Open." in text
     with pytest.raises(RuntimeError, match="view has ended"):
         make_brief(read_materials(branch, reader), reader, 2_000)
-    with workspace.index.snapshot() as view:  # of the same state: what was read is taken again
+    with workspace.index.snapshot() as view:  # the same state: what was read before is reused
         assert make_brief(materials, BranchReader(view, "cust/acme"), 2_000).text == text

@@ -31,7 +31,7 @@ def test_the_newest_notes_are_shown_newest_first_under_path_date_and_title(
     assert "Ines will visit" not in shown.text
 
 
-def test_lines_that_tell_nothing_later_are_left_out_of_the_newest_notes(
+def test_lines_nobody_needs_later_are_left_out_of_the_newest_notes(
     open_vault: OpenVault,
 ) -> None:
     note = (
@@ -73,7 +73,7 @@ def test_the_dated_sections_of_a_year_file_are_notes_of_their_own(open_vault: Op
 
 
 def below_newer(note: str) -> str:
-    """A vault with this note as the fourth newest, where only lines that commit are shown."""
+    """Return a vault with this note as the fourth newest, of which only commitments are shown."""
     newer = "".join(
         f"=== cust/acme/2026-06-1{day}-call.md\n# Call\n\nTom will ask mill number {day} for two pumps.\n"
         for day in range(3)
@@ -97,7 +97,7 @@ def test_a_wrapped_sentence_is_shown_whole_or_not_at_all(open_vault: OpenVault) 
     assert "2 lines of the newest note" in shown.text
 
 
-def test_short_lines_and_ended_ones_stand_for_themselves(open_vault: OpenVault) -> None:
+def test_short_lines_and_finished_ones_are_not_joined(open_vault: OpenVault) -> None:
     note = (
         "# Call\n\n## Discussion\n\nTom will ask the mill for two pumps by Friday\n"
         "Nobody spoke of the weather\n"
@@ -109,7 +109,7 @@ def test_short_lines_and_ended_ones_stand_for_themselves(open_vault: OpenVault) 
     assert quote.numbers == (5, 7)
 
 
-def test_notes_that_hold_only_links_make_room_for_those_that_say_something(
+def test_notes_with_only_links_make_room_for_others(
     open_vault: OpenVault,
 ) -> None:
     agendas = "".join(
@@ -159,7 +159,7 @@ def test_lines_of_the_status_block_and_the_lists_are_not_repeated_in_the_newest_
 
 
 def test_the_count_of_lines_left_out_of_the_newest_notes_is_true(open_vault: OpenVault) -> None:
-    """Also where the newest note of all shows nothing, its one line being too long."""
+    """Also if the newest note shows nothing because its only line is too long."""
     long = "Mira will order steel, " + "and bolts of another size, " * 400 + "this week."
     lines = "".join(f"Tom will do the job number {n} at the lock house.\n" for n in range(1, 6))
     shown = brief(

@@ -132,7 +132,7 @@ def test_open_boxes_are_the_open_items(
         assert any("no open items" in line.lower() for line in shown.section(LEFT).lines)
 
 
-def test_an_item_that_stands_three_times_is_shown_once_with_all_its_sources(
+def test_an_item_that_occurs_three_times_is_shown_once_with_all_its_sources(
     open_vault: OpenVault,
 ) -> None:
     shown = brief(
@@ -153,7 +153,7 @@ def test_an_item_that_stands_three_times_is_shown_once_with_all_its_sources(
     assert (section.shown, section.total, section.boxes) == (1, 1, 3)
 
 
-def test_an_item_that_stands_in_many_notes_says_in_how_many_more(open_vault: OpenVault) -> None:
+def test_an_item_in_many_notes_says_in_how_many_more(open_vault: OpenVault) -> None:
     days = "".join(f"=== cust/acme/2026-06-{n:02}.md\n- [ ] call the mill\n" for n in range(1, 10))
     ((_, text, sources),) = brief(open_vault(days)).items
     assert text == "call the mill"
@@ -175,7 +175,7 @@ def test_an_item_open_here_and_done_there_stays_with_the_note_that_closed_it(
     assert source == "cust/acme/2026-06-01.md:1 · done in cust/acme/2026-06-04.md:1"
 
 
-def test_items_stand_urgent_first_then_by_due_day_then_newest_note(open_vault: OpenVault) -> None:
+def test_items_come_urgent_first_then_by_due_day_then_newest_note(open_vault: OpenVault) -> None:
     shown = brief(
         open_vault(
             "=== cust/acme/2026-06-10.md\n- [ ] new and free\n- [ ] due late 📅 2026-08-01\n"
@@ -232,7 +232,7 @@ def test_stale_is_measured_from_the_newest_note_not_from_today(
         "x/boilerplate/a.md",
     ],
 )
-def test_a_template_is_no_source_of_items(open_vault: OpenVault, path: str) -> None:
+def test_a_template_is_not_a_source_of_items(open_vault: OpenVault, path: str) -> None:
     shown = brief(
         open_vault(
             "=== cust/acme/log.md\n- [ ] real\n"
@@ -250,7 +250,7 @@ def test_a_template_is_no_source_of_items(open_vault: OpenVault, path: str) -> N
 ACTION_HEADINGS = [
     ("# Call\n\n## Action items\n", True),
     ("# Call\n\n### Next steps:\n", True),
-    ("# Call\n\n## TODO\n", True),  # such a heading is what is tested: nothing is left to do
+    ("# Call\n\n## TODO\n", True),  # an action heading in the test's data, not a task
     ("# Call\n\n## Follow-up\n", True),
     ("# Call\n\n## ✅ Action points\n", True),
     ("# Call\n\n**Next steps**\n", True),
@@ -319,7 +319,7 @@ def test_action_bullets_up_to_a_year_older_than_the_newest_note_are_shown(
     assert shown.actions == actions
 
 
-def test_a_bullet_that_an_open_box_says_too_is_not_repeated(open_vault: OpenVault) -> None:
+def test_a_bullet_that_is_also_an_open_box_is_not_repeated(open_vault: OpenVault) -> None:
     shown = brief(
         open_vault(
             "=== cust/acme/2026-06-10.md\n- [ ] Mira orders the steel\n\n## Next steps\n\n"

@@ -1,4 +1,4 @@
-"""The override: first, word for word, or left out with a warning."""
+"""The override comes first and verbatim, or is left out with a warning."""
 
 import re
 
@@ -15,7 +15,7 @@ _RULES = (
 
 
 @pytest.mark.parametrize("path", ["cust/acme/override.md", "override.md", "cust/acme/OVERRIDE.md"])
-def test_the_override_stands_first_word_for_word_and_is_no_source(
+def test_the_override_comes_first_verbatim_and_is_not_a_source(
     open_vault: OpenVault, path: str
 ) -> None:
     shown = brief(open_vault(f"{SHORT_LOG}=== {path}\n{_RULES}"))

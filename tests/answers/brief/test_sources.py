@@ -1,4 +1,4 @@
-"""Which files of a branch a brief is made from: no other brief, no copy, no file of an editor."""
+"""A brief uses only the notes of its branch: no other brief, no conflict copy, no editor file."""
 
 import os
 import re
@@ -29,7 +29,7 @@ BRIEF_NAMES = [
 
 
 @pytest.mark.parametrize("name", BRIEF_NAMES)
-def test_a_generated_brief_is_no_source_under_any_name(open_vault: OpenVault, name: str) -> None:
+def test_a_generated_brief_is_not_a_source_under_any_name(open_vault: OpenVault, name: str) -> None:
     workspace = open_vault(SHORT_LOG)
     before = workspace.brief(ACME)
     file = workspace.vault.root / ACME / name
@@ -94,7 +94,7 @@ def test_a_conflict_copy_of_another_branch_is_not_named(open_vault: OpenVault) -
     assert len(brief(workspace, "cust/acme-labs").warnings) == 1
 
 
-def test_files_of_editors_are_no_sources(open_vault: OpenVault) -> None:
+def test_files_of_editors_are_not_sources(open_vault: OpenVault) -> None:
     names = [
         ".real.md.swp",
         ".#real.md",

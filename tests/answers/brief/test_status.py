@@ -179,9 +179,7 @@ STATUS_BLOCKS = [
     [case[1:] for case in STATUS_BLOCKS],
     ids=[case[0] for case in STATUS_BLOCKS],
 )
-def test_the_latest_status_is_shown_word_for_word(
-    open_vault: OpenVault, text: str, source: str
-) -> None:
+def test_the_latest_status_is_shown_verbatim(open_vault: OpenVault, text: str, source: str) -> None:
     workspace = open_vault(text)
     shown = brief(workspace)
     assert shown.status == source
@@ -243,7 +241,9 @@ STATUS_TOPICS = [
 
 
 @pytest.mark.parametrize("heading", STATUS_TOPICS)
-def test_a_topic_that_holds_the_word_is_no_status(open_vault: OpenVault, heading: str) -> None:
+def test_a_topic_that_contains_the_word_is_not_a_status(
+    open_vault: OpenVault, heading: str
+) -> None:
     shown = brief(
         open_vault(
             f"=== cust/acme/log.md\n## {heading}\n\nText.\n\n## STATUS (2026-03-01)\n\nReal.\n"
@@ -280,7 +280,7 @@ def test_the_order_in_the_settings_decides_a_date_that_reads_two_ways(
 
 
 @pytest.mark.parametrize("day", ["2026-06-18", "2026-07-01", "2031-01-01", "1 July 2026"])
-def test_a_status_dated_ahead_is_passed_over_and_warned_of(open_vault: OpenVault, day: str) -> None:
+def test_a_status_dated_ahead_is_skipped_with_a_warning(open_vault: OpenVault, day: str) -> None:
     shown = brief(
         open_vault(
             f"=== cust/acme/log.md\n## STATUS ({day})\n\nWishes.\n\n## STATUS (2026-06-10)\n\n"
@@ -332,7 +332,7 @@ def test_an_undated_status_of_a_note_far_older_than_the_newest_is_not_shown(
         "=== cust/acme/x (conflicted copy 2026-06-12).md\n## STATUS (2026-06-15)\n\nCopy.\n",
     ],
 )
-def test_a_status_of_a_note_that_is_no_source_is_passed_over(
+def test_a_status_in_a_note_that_is_not_a_source_is_skipped(
     open_vault: OpenVault, note: str
 ) -> None:
     shown = brief(open_vault("=== cust/acme/log.md\n## STATUS (2026-06-01)\n\nReal.\n" + note))
@@ -370,7 +370,7 @@ LONG_STATUSES = [
 @pytest.mark.parametrize(
     "block", [case[1] for case in LONG_STATUSES], ids=[case[0] for case in LONG_STATUSES]
 )
-def test_a_status_over_the_budget_is_cut_at_a_line_and_says_where_it_goes_on(
+def test_a_status_over_the_budget_is_cut_at_a_line_and_says_where_it_continues(
     open_vault: OpenVault, block: str, budget: int
 ) -> None:
     workspace = open_vault(

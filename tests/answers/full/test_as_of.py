@@ -50,7 +50,7 @@ def _utc(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def git(folder: Path, *arguments: str, day: str = "2026-01-01", check: bool = True) -> str:
-    """Run git as a person does, but with no configuration of theirs; at noon of a day."""
+    """Run git without a user's configuration, at noon of a day."""
     stamp = f"{day}T12:00:00+0000" if len(day) == 10 else day
     environment = {
         "PATH": os.environ["PATH"],
@@ -78,7 +78,7 @@ def git(folder: Path, *arguments: str, day: str = "2026-01-01", check: bool = Tr
 
 
 def commit(folder: Path, day: str, *, text: str = "") -> str:
-    """Write files, commit all that differs, and return the commit's name."""
+    """Write files, commit every change, and return the commit's name."""
     if text:
         write_vault(folder, text)
     git(folder, "add", "--all")
@@ -112,7 +112,7 @@ STAGES = (
 
 
 def status_text(number: int) -> str:
-    """The index as it stood after a commit; each overwrites the one before."""
+    """Return the text of the index after a commit; each commit overwrites it."""
     return (
         f"# Acme\n\nWhat stands.\n\n## Status ({DAYS[number]})\n\nMigration: {STAGES[number]}.\n\n"
         f"- step {number + 1} of 12\n\n## People\n\nMira.\n"
@@ -121,14 +121,14 @@ def status_text(number: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """A repository over a vault, and the names of its twelve commits."""
+    """A repository with a vault, and the names of its twelve commits."""
 
     root: Path
     commits: tuple[str, ...]
 
 
 def make_history(root: Path, vault: Path) -> Repository:
-    """Twelve commits: a status each, a note that goes, one that comes, two folders renamed."""
+    """Make twelve commits: a status each, one note deleted, one added, two folders renamed."""
     commits = []
     (vault / "cust").mkdir(parents=True, exist_ok=True)
     for number, day in enumerate(DAYS):
@@ -169,7 +169,7 @@ def workspace(repository: Repository, open_vault: OpenVault) -> Workspace:
     return open_vault(repository.root)
 
 
-ASKED = {  # a day -> the commit that stood then
+ASKED = {  # a day -> the newest commit up to that day
     "the day of the first commit": ("2026-02-03", 0),
     "six days later": ("2026-02-17", 1),
     "the day before the next": ("2026-03-24", 4),
@@ -188,13 +188,16 @@ def test_a_day_shows_the_status_as_it_was_committed(
     assert pages[0].subject == f"cust/acme as of {day}"
     assert f"as committed on {DAYS[number]} ({template.commits[number][:10]})" in pages[0].notices
     assert (
-        f"newest status then: Status ({DAYS[number]}) · cust/acme/index.md:5-9" in pages[0].notices
+        f'newest status then: "Status ({DAYS[number]})" · cust/acme/index.md:5-9'
+        in pages[0].notices
     )
     shown = "".join(page.text for page in pages)
     assert [stage for stage in STAGES if f"Migration: {stage}." in shown] == [STAGES[number]]
 
 
-def test_the_whole_vault_is_as_it_was(workspace: Workspace, repository: Repository) -> None:
+def test_the_whole_vault_is_shown_as_committed(
+    workspace: Workspace, repository: Repository
+) -> None:
     for day, number in ASKED.values():
         names = git(repository.root, "ls-tree", "-r", "--name-only", repository.commits[number])
         shown = joined(pages_of(workspace, 5_000, as_of=day))
@@ -230,7 +233,7 @@ def test_a_renamed_branch_can_be_asked_under_its_old_name(
     assert read_page(printed(workspace.full("cust/old-harbour", as_of="2026-05-31"))).blocks == ()
 
 
-def test_an_old_name_is_no_branch_without_a_day(workspace: Workspace) -> None:
+def test_an_old_branch_name_is_unknown_without_a_day(workspace: Workspace) -> None:
     with pytest.raises(BranchNotFound):
         printed(workspace.full("cust/old-harbour"))
     with pytest.raises(BranchNotFound):
@@ -268,7 +271,7 @@ def test_uncommitted_edits_do_not_show(workspace: Workspace, repository: Reposit
         assert text in printed(workspace.full("cust/acme"))
 
 
-def test_pages_of_a_day_go_on_whatever_is_edited_since(
+def test_later_edits_do_not_change_the_pages_of_a_day(
     repository: Repository, open_vault: OpenVault
 ) -> None:
     write_vault(
@@ -287,9 +290,9 @@ def test_pages_of_a_day_go_on_whatever_is_edited_since(
     commit(repository.root, "2026-06-10")
     assert printed(workspace.full(**first.following, budget=600)) == untouched
     commit(repository.root, "2026-05-30", text="=== cust/acme/2026-05-02.md\nOf that very day.\n")
-    said = read_page(printed(workspace.full(**first.following, budget=600)))
-    assert said.state == "changed since page 1"
-    assert said.blocks == ()
+    page = read_page(printed(workspace.full(**first.following, budget=600)))
+    assert page.state == "changed since page 1"
+    assert page.blocks == ()
 
 
 def test_a_vault_in_a_subfolder_of_the_repository(tmp_path: Path, open_vault: OpenVault) -> None:
@@ -326,7 +329,9 @@ def test_names_and_bytes_of_any_kind_come_through(tmp_path: Path, open_vault: Op
     assert shown == {name: text.removeprefix("\ufeff") for name, text in notes.items()}
 
 
-def test_what_is_no_note_today_was_none_then(tmp_path: Path, open_vault: OpenVault) -> None:
+def test_a_file_that_is_not_a_note_today_was_not_one_then(
+    tmp_path: Path, open_vault: OpenVault
+) -> None:
     root = begun(tmp_path / "vault")
     text = (
         "=== cust/acme/index.md\nShown.\n=== cust/acme/list.txt\nNo note.\n"
@@ -343,7 +348,7 @@ def test_what_is_no_note_today_was_none_then(tmp_path: Path, open_vault: OpenVau
     assert list(of_branch) == ["cust/acme/index.md"]
 
 
-def test_the_ignore_files_of_today_hold_for_a_commit(tmp_path: Path, open_vault: OpenVault) -> None:
+def test_todays_ignore_files_apply_to_a_commit(tmp_path: Path, open_vault: OpenVault) -> None:
     root = begun(tmp_path / "vault")
     write_vault(
         root,
@@ -391,7 +396,7 @@ SOME_PATTERNS = st.lists(st.sampled_from(PATTERNS), max_size=3)
     respect_gitignore=True,
 )
 @hypothesis_settings(max_examples=12)
-def test_of_a_vault_committed_as_it_is_the_same_files_are_notes(
+def test_a_commit_of_the_current_files_has_the_same_notes(
     paths: set[str],
     ignore_files: dict[str, list[str]],
     ignore: list[str],
@@ -443,8 +448,8 @@ def test_the_last_minute_of_a_day_belongs_to_it(tmp_path: Path, open_vault: Open
         assert f"T{seconds}" in printed(workspace.full("cust/acme", as_of=day))
 
 
-def test_a_query_narrows_what_stood_then(tmp_path: Path, open_vault: OpenVault) -> None:
-    """`as_of` and `query` together: never one of them silently dropped."""
+def test_a_query_narrows_the_notes_of_a_commit(tmp_path: Path, open_vault: OpenVault) -> None:
+    """`as_of` and `query` work together; neither is silently ignored."""
     root = begun(tmp_path / "vault")
     commit(
         root,
@@ -481,7 +486,7 @@ Too much.
 
 
 @pytest.mark.parametrize("query", ["kiln", "heat", "kiln heat", "yard", "crane", "harbour"])
-def test_a_query_finds_of_a_commit_what_it_finds_of_the_same_files(
+def test_a_query_finds_the_same_in_a_commit_as_in_the_same_files(
     tmp_path: Path, open_vault: OpenVault, query: str
 ) -> None:
     root = begun(tmp_path / "vault")
@@ -512,7 +517,7 @@ LOG = (
     ],
     ids=str,
 )
-def test_every_filter_narrows_what_stood_then(
+def test_every_filter_narrows_the_notes_of_a_commit(
     tmp_path: Path,
     open_vault: OpenVault,
     asked: dict[str, Any],
@@ -530,7 +535,7 @@ def test_every_filter_narrows_what_stood_then(
 
 
 @pytest.mark.parametrize("name", ["../outside", "cust/../../outside", "cust/./acme", "x" * 5_000])
-def test_a_name_that_no_folder_here_could_have_is_refused(
+def test_an_impossible_folder_name_is_refused(
     workspace: Workspace, tmp_path: Path, name: str
 ) -> None:
     write_vault(tmp_path / "outside", "=== 2026-01-01.md\nA secret.\n")
@@ -547,7 +552,7 @@ def test_a_day_is_a_date_or_refused(workspace: Workspace, day: str) -> None:
             printed(workspace.full("cust/acme", as_of=day))
 
 
-def test_variables_of_git_in_the_environment_change_nothing(
+def test_git_environment_variables_change_nothing(
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = printed(workspace.full("cust/acme", as_of="2026-03-31"))
@@ -565,13 +570,13 @@ def test_variables_of_git_in_the_environment_change_nothing(
 
 
 @pytest.mark.parametrize("times", [0, 1, 4])
-def test_reading_a_commit_for_a_caller_who_is_gone_stops(workspace: Workspace, times: int) -> None:
+def test_reading_a_commit_stops_when_the_caller_is_gone(workspace: Workspace, times: int) -> None:
     with pytest.raises(GoneError), asking(gone_after(times)):
         printed(workspace.full(as_of="2026-03-24"))
     assert joined(pages_of(workspace, 5_000, as_of="2026-03-24"))["cust/acme/index.md"]
 
 
-def test_asking_leaves_the_repository_as_it_is(
+def test_a_request_leaves_the_repository_unchanged(
     workspace: Workspace, repository: Repository
 ) -> None:
     def state() -> dict[str, tuple[int, int]]:
@@ -658,17 +663,17 @@ BY_DATE = {
     "a status block of a later note": (
         "2026-03-31",
         [DIARY_OF_JANUARY, CALL_OF_FEBRUARY, DIARY_OF_MARCH, STATUS_OF_MARCH],
-        "Status (2026-03-10) · cust/acme/index.md:16-18",
+        '"Status (2026-03-10)" · cust/acme/index.md:16-18',
     ),
     "a month counts when it is over": (
         "2026-04",
         [DIARY_OF_JANUARY, CALL_OF_FEBRUARY, DIARY_OF_MARCH, STATUS_OF_MARCH, APRIL],
-        "Status (2026-03-10) · cust/acme/index.md:16-18",
+        '"Status (2026-03-10)" · cust/acme/index.md:16-18',
     ),
     "two statuses": (
         "2026-05-20",
         [DIARY_OF_JANUARY, CALL_OF_FEBRUARY, DIARY_OF_MARCH, STATUS_OF_MARCH, APRIL, STATUS_OF_MAY],
-        "Status (2026-05-20) · cust/acme/index.md:8-14",
+        '"Status (2026-05-20)" · cust/acme/index.md:8-14',
     ),
 }
 
@@ -727,10 +732,10 @@ def test_without_git_a_status_of_a_month_counts_when_it_is_over(open_vault: Open
     assert not any(line.startswith("newest") for line in before.notices)
     assert before.text == ""
     assert after.text.endswith("## Status (April 2026)\n\nCold.\n")
-    assert "newest status then: Status (April 2026) · cust/acme/index.md:3-5" in after.notices
+    assert 'newest status then: "Status (April 2026)" · cust/acme/index.md:3-5' in after.notices
 
 
-def test_without_git_a_status_inside_a_day_of_a_diary_stands_there_once(
+def test_without_git_a_status_inside_a_day_of_a_diary_is_shown_once(
     open_vault: OpenVault,
 ) -> None:
     text = (
@@ -751,7 +756,7 @@ def test_a_work_tree_without_a_commit_says_so(open_vault: OpenVault) -> None:
     assert CALL_OF_FEBRUARY in stretches([page])
 
 
-def test_a_branch_that_was_not_committed_then_goes_by_its_dates(
+def test_a_branch_that_was_not_committed_then_uses_its_dates(
     repository: Repository, open_vault: OpenVault
 ) -> None:
     write_vault(repository.root, "=== cust/fresh/2026-03-01-call.md\nNever committed.\n")
@@ -800,7 +805,7 @@ def test_a_partial_clone_shows_what_it_holds_and_counts_the_rest(
     assert [block.path for block in page.blocks] == ["cust/acme/audit.md", "cust/acme/index.md"]
 
 
-def test_a_clone_without_trees_goes_by_the_dates(
+def test_a_clone_without_trees_uses_the_dates(
     template: Repository, tmp_path: Path, open_vault: OpenVault
 ) -> None:
     source = Path(shutil.copytree(template.root, tmp_path / "source"))
@@ -816,7 +821,7 @@ def test_a_clone_without_trees_goes_by_the_dates(
 
 @dataclass(frozen=True, slots=True)
 class Trap:
-    """A configuration that runs a script, files it needs, and a git command that springs it."""
+    """A configuration that makes git run a script, the files it needs, and a command that triggers it."""
 
     configured: Mapping[str, str]  # `TRAP` is the script, `HOOKS` a folder of hooks
     attributes: str = ""
@@ -917,7 +922,7 @@ TRAPS = {
 
 
 def set_trap(vault: Path, folder: Path, trap: Trap) -> Path:
-    """Arm a repository; returns the marker that the script touches."""
+    """Set a trap in a repository; return the marker that its script touches."""
     marker, script, hooks = folder / "marker", folder / "trap.sh", folder / "hooks"
     script.write_text(f"#!/bin/sh\ntouch '{marker}'\nexit 1\n", encoding="utf-8")
     script.chmod(0o755)
@@ -1000,10 +1005,10 @@ BARS = {
 }
 
 
-def test_each_bar_stands_before_every_git_command(
+def test_each_safeguard_applies_to_every_git_command(
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Most traps meet several bars; so that none of them can go unseen, git is overheard."""
+    """Several safeguards stop most traps, so each is checked on its own: a wrapper records git's calls."""
     real, heard = shutil.which("git"), tmp_path / "heard"
     heard.mkdir()
     script = tmp_path / "bin/git"
@@ -1041,7 +1046,7 @@ HIDDEN = "The code word is hunter walrus."
 
 @pytest.fixture
 def private(tmp_path: Path) -> Path:
-    """Somebody's repository, which no vault but their own may show."""
+    """Make somebody else's repository, which only their own vault may show."""
     folder = begun(tmp_path / "private")
     commit(folder, "2026-02-01", text=f"=== cust/acme/secret.md\n# Secret\n\n{HIDDEN}\n")
     return folder
@@ -1143,7 +1148,7 @@ def test_large_notes_of_a_commit_are_read_one_by_one(tmp_path: Path) -> None:
         (vault / "n" / f"{at}.md").write_bytes(b"a" * 9_000_000 + b"%d\n" % at)
     commit(vault, "2026-02-01")
     listed = files_at(vault, "2026-05-31")
-    blobs = Blobs(vault, listed.name, 9_000_002)  # the half of them with two digits is too large
+    blobs = Blobs(vault, listed.name, 9_000_002)  # those with a two-digit number are too large
     tracemalloc.start()
     try:
         sizes = [len(raw or b"") for raw in blobs.each([file.blob for file in listed.files])]

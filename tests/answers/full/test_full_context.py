@@ -1,7 +1,6 @@
 """Full context: joined pages are the notes, whatever the budget; windows, queries, plans, cursors.
 
-Here too: how a page is read back (`read_page`) and how the calls it prints are followed
-(`pages_of`), for every test of history.
+`read_page` parses a page, and `pages_of` follows the calls that pages print; other tests use both.
 """
 
 import ast
@@ -64,7 +63,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """An answer read back: what its first line states, the lines below it, its blocks."""
+    """A parsed answer: the values of its first line, the lines below it, its blocks."""
 
     subject: str
     tokens: int
@@ -87,7 +86,7 @@ class Page:
 
     @property
     def ends_inside(self) -> bool:
-        """Whether the next page goes on inside the last stretch of this one."""
+        """Whether the next page continues inside the last stretch of this one."""
         return bool(self.following and self.following["cursor"].split(".")[3] != "0")
 
     @property
@@ -100,7 +99,7 @@ class Page:
 
 
 def read_page(text: str) -> Page:
-    """Read an answer by its printed shapes alone."""
+    """Parse an answer from its text alone."""
     header, _, rest = text.partition("\n")
     stated = _HEADER.fullmatch(header)
     assert stated, header
@@ -154,7 +153,7 @@ def number(stated: str) -> int:
 
 
 def arguments_in(line: str) -> dict[str, Any]:
-    """Arguments of the call that a line prints, read as a model would write it again."""
+    """Parse the arguments of the call on a line, as a model would copy them."""
     printed = re.search(r"query_full_context\(.*\)", line)
     assert printed, line
     call = ast.parse(printed[0], mode="eval").body
@@ -169,7 +168,7 @@ def pages_of(
     max_bytes: int | None = None,
     **arguments: Any,
 ) -> list[Page]:
-    """Every page, by following the printed calls; each keeps its budget and its bytes."""
+    """Read every page by following the printed calls; check the budget and the bytes of each."""
     budgets = cycle((budgets,)) if isinstance(budgets, int) else cycle(budgets)
     limits = Limits(max_bytes=max_bytes) if max_bytes else None
     pages: list[Page] = []
@@ -191,7 +190,7 @@ def pages_of(
 
 
 def joined(pages: Iterable[Page]) -> dict[str, str]:
-    """The texts of the notes by path, in the order in which the pages show them."""
+    """Join the texts of the notes by path, in the order of the pages."""
     texts: dict[str, str] = {}
     for page in pages:
         for block in page.blocks:
@@ -201,7 +200,7 @@ def joined(pages: Iterable[Page]) -> dict[str, str]:
 
 
 def stretches(pages: Iterable[Page]) -> list[tuple[str, int, str]]:
-    """The stretches of notes that pages show: path, first line and text, parts joined."""
+    """Collect the stretches on the pages as path, first line and text, with their parts joined."""
     found: list[tuple[str, int, str]] = []
     goes_on = False
     for page in pages:
@@ -219,7 +218,7 @@ def stretches(pages: Iterable[Page]) -> list[tuple[str, int, str]]:
 
 @contextmanager
 def open_notes(notes: Mapping[str, bytes], **chosen: Any) -> Iterator[Workspace]:
-    """A workspace over a vault of these files, indexed in memory."""
+    """Open a workspace on a vault of these files, indexed in memory."""
     with tempfile.TemporaryDirectory() as folder:
         for path, raw in notes.items():
             file = Path(folder) / path
@@ -251,7 +250,7 @@ def texts_on_disk(workspace: Workspace, branch: str | None) -> dict[str, str]:
     }
 
 
-def test_the_example_has_no_other_branch(example_workspace: Workspace) -> None:
+def test_the_example_vault_has_exactly_these_branches(example_workspace: Workspace) -> None:
     assert sorted(example_workspace.branches()) == sorted(name for name in BRANCHES if name)
 
 
@@ -267,7 +266,7 @@ def test_the_pages_of_a_branch_join_to_its_notes(
 
 
 @pytest.mark.parametrize("max_bytes", [1_500, 9_500])
-def test_pages_keep_the_bytes_that_a_client_lets_through(
+def test_pages_stay_within_the_byte_limit_of_a_client(
     example_workspace: Workspace, max_bytes: int
 ) -> None:
     pages = pages_of(example_workspace, 20_000, max_bytes=max_bytes, branch="cust/acme")
@@ -275,7 +274,7 @@ def test_pages_keep_the_bytes_that_a_client_lets_through(
 
 
 @pytest.mark.parametrize("lines", range(158, 168))
-def test_what_is_a_little_over_the_bytes_of_a_client_comes_in_pages(lines: int) -> None:
+def test_an_answer_just_over_the_byte_limit_comes_in_pages(lines: int) -> None:
     text = "The harbour crane lifts a crate, and another one is near.\n" * lines  # 58 bytes each
     with open_notes({"cust/acme/a.md": text.encode()}) as workspace:
         pages = pages_of(workspace, 20_000, max_bytes=9_500, branch="acme")
@@ -283,13 +282,13 @@ def test_what_is_a_little_over_the_bytes_of_a_client_comes_in_pages(lines: int) 
     assert len(pages) in (1, 2)
 
 
-def test_each_page_may_have_a_budget_of_its_own(example_workspace: Workspace) -> None:
+def test_each_page_may_have_its_own_budget(example_workspace: Workspace) -> None:
     pages = pages_of(example_workspace, (5_000, 500, 900, 12_000), branch="cust/acme")
     assert joined(pages) == texts_on_disk(example_workspace, "cust/acme")
 
 
 @pytest.mark.parametrize("branch", BRANCHES)
-def test_the_first_line_states_the_whole_cost(
+def test_the_first_line_states_the_total_cost(
     example_workspace: Workspace, branch: str | None
 ) -> None:
     (*_, last) = pages = pages_of(example_workspace, 5_000, branch=branch)
@@ -304,7 +303,7 @@ def test_the_first_line_states_the_whole_cost(
     assert last.following is None
 
 
-def test_notes_stand_in_the_order_of_their_dates(example_workspace: Workspace) -> None:
+def test_notes_are_in_date_order(example_workspace: Workspace) -> None:
     pages = pages_of(example_workspace, 5_000)
     order = [
         (block.date.replace("undated", ""), block.path) for page in pages for block in page.blocks
@@ -312,14 +311,14 @@ def test_notes_stand_in_the_order_of_their_dates(example_workspace: Workspace) -
     assert order == sorted(order)
 
 
-def test_a_page_without_text_behind_it_is_the_last(example_workspace: Workspace) -> None:
+def test_a_page_with_no_text_after_it_is_the_last(example_workspace: Workspace) -> None:
     (page,) = pages_of(example_workspace, 20_000, branch="wiki")
     assert (page.page, page.pages, page.following) == (1, 1, None)
 
 
 # -- any branch ------------------------------------------------------------------------------------
 
-# A vault is built for each example: few of them, and a failing one is not made smaller.
+# Each example builds a vault: few examples, and no shrinking of a failing one.
 few_vaults = settings(
     max_examples=20,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
@@ -350,7 +349,7 @@ LINES = (
     *("[workingset] cust/acme: 3 tokens in 1 note · page 1 of 1 · 9/500 tokens · index current",),
     *('next: query_full_context(branch="x", cursor="p2.abcdef.0.0")', "## Status (2026-06-01)"),
 )
-LONG_LINES = {  # by a name that is written in their place, so that an example can be read
+LONG_LINES = {  # by a placeholder, which keeps printed examples readable
     "⟦words⟧": "The harbour crane lifts a crate, and another. " * 600,  # over 5,000 tokens
     "⟦letters⟧": "x" * 9_000,
     "⟦storehouses⟧": "倉" * 4_000,
@@ -367,7 +366,7 @@ any_line = st.one_of(
 
 @st.composite
 def any_text(draw: st.DrawFn) -> str:
-    """Text of a note with line ends of one kind, or of all kinds; the last may have none."""
+    """Draw a text with line ends of one kind or of all kinds; the last line may have none."""
     lines = draw(st.lists(any_line, max_size=20))
     end = draw(st.sampled_from(("\n", "\r\n", "\r", None)))
     ends = [end or draw(st.sampled_from(("\n", "\r\n", "\r"))) for _ in lines]
@@ -377,7 +376,7 @@ def any_text(draw: st.DrawFn) -> str:
 
 
 def written(text: str) -> str:
-    """The text with its long lines."""
+    """Replace the placeholders in a text by their long lines."""
     for name, line in LONG_LINES.items():
         text = text.replace(name, line)
     return text
@@ -387,7 +386,7 @@ any_encoding = st.sampled_from(("utf-8", "utf-8", "utf-8-sig", "utf-16"))  # the
 
 
 def line_of(text: str, offset: int) -> int:
-    """Number of the line that the character at `offset` stands in."""
+    """Return the number of the line that contains the character at `offset`."""
     ends = (matched.end() for matched in _LINE_END.finditer(text))
     return 1 + sum(1 for end in ends if end <= offset)
 
@@ -414,7 +413,7 @@ def assert_blocks_name_their_lines(pages: Iterable[Page], texts: Mapping[str, st
 @example(notes={PATHS[0]: ("", "utf-8"), PATHS[1]: ("", "utf-8-sig")}, mixed=[500], max_bytes=9_500)
 @example(notes={PATHS[0]: ("\r\n" * 900 + "⟦runs⟧", "utf-8")}, mixed=[500], max_bytes=9_500)
 @example(notes={PATHS[0]: ("⟦marks⟧", "utf-8")}, mixed=[500], max_bytes=9_500)
-def test_joined_pages_are_the_notes_whatever_stands_in_them(
+def test_joined_pages_are_the_notes_whatever_the_text(
     notes: dict[str, tuple[str, str]], mixed: list[int], max_bytes: int
 ) -> None:
     """Takes 3 s: every example is a vault, read to its end in pages of several sizes."""
@@ -431,7 +430,7 @@ def test_joined_pages_are_the_notes_whatever_stands_in_them(
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=["LF", "CRLF", "CR"])
-def test_a_line_longer_than_a_page_goes_on_at_the_very_character(end: str) -> None:
+def test_a_line_longer_than_a_page_continues_at_the_exact_character(end: str) -> None:
     long = "".join(f"crate {crate} is blue; " for crate in range(2_000))
     text = f"# Crates{end}{long}{end}The end.{end}"
     with open_notes({"cust/acme/a.md": text.encode()}) as workspace:
@@ -447,12 +446,12 @@ def test_a_line_longer_than_a_page_goes_on_at_the_very_character(end: str) -> No
         ("The harbour crane lifts a crate, and another. " * 300, 200, None),
         ("The harbour crane lifts a crate, and another. " * 300, 20_000, 1_000),
         (" " * 6_000 + "end", 20_000, 2_000),  # 50 tokens, 6,000 bytes
-        ("`" * 3_000, 300, None),  # the fence around it costs as much again, twice
-        ("`" * 3_340, 5_000, None),  # with its fence 2 % too long
+        ("`" * 3_000, 300, None),  # the fence around it is as long, twice
+        ("`" * 3_340, 5_000, None),  # 2 % too long with its fence
     ],
-    ids=["few tokens", "few bytes", "few bytes, cheap tokens", "a dear fence", "a dear fence, 2 %"],
+    ids=["few tokens", "few bytes", "few bytes, cheap tokens", "a long fence", "a long fence, 2 %"],
 )
-def test_pages_go_on_through_a_long_line_whatever_it_costs(
+def test_pages_continue_through_a_long_line_whatever_it_costs(
     line: str, budget: int, max_bytes: int | None
 ) -> None:
     text = f"# Crates\n{line}\nThe end.\n"
@@ -465,7 +464,7 @@ def test_pages_go_on_through_a_long_line_whatever_it_costs(
     "branch", ['cust/a "quoted" one', "cust/back\\slash", "cust/it's", "cust/倉庫", "cust/a, b=c"]
 )
 @pytest.mark.skipif(os.name != "posix", reason="Windows refuses such names")
-def test_the_printed_call_goes_on_whatever_the_branch_is_called(branch: str) -> None:
+def test_the_printed_call_works_for_any_branch_name(branch: str) -> None:
     notes = {f"{branch}/{n}.md": "".join(f"Line {n}.{k}\n" for k in range(90)) for n in range(3)}
     with open_notes({path: text.encode() for path, text in notes.items()}) as workspace:
         assert joined(pages_of(workspace, 500, branch=branch)) == notes
@@ -522,7 +521,7 @@ def saved_again(file: Path) -> None:
 
 @pytest.mark.parametrize("edit", INSIDE.values(), ids=INSIDE)
 @pytest.mark.parametrize("asked", [{"branch": "cust/acme"}, {"branch": "acme", "since": "2026"}])
-def test_an_edit_inside_the_result_is_said_and_nothing_is_shown(
+def test_an_edit_inside_the_result_is_reported_and_nothing_is_shown(
     edit: Any, asked: dict[str, Any]
 ) -> None:
     with open_notes({path: text.encode() for path, text in EDITED.items()}) as workspace:
@@ -531,14 +530,14 @@ def test_an_edit_inside_the_result_is_said_and_nothing_is_shown(
         edit(workspace.vault.root)
         text = printed(workspace.full(**first.following, budget=700))
         assert exact_tokens(text) <= 700
-        said = read_page(text)
-        assert said.state == "changed since page 1"
-        assert said.blocks == ()
+        page = read_page(text)
+        assert page.state == "changed since page 1"
+        assert page.blocks == ()
         assert "Line" not in text
-        assert said.following == {"branch": "cust/acme"} | {
+        assert page.following == {"branch": "cust/acme"} | {
             name: value for name, value in asked.items() if name != "branch"
         }
-        again = joined(pages_of(workspace, 700, **said.following))
+        again = joined(pages_of(workspace, 700, **page.following))
         assert again == texts_on_disk(workspace, "cust/acme")
         assert list(again) == sorted(again)
 
@@ -563,7 +562,7 @@ def test_an_edit_of_a_note_that_a_query_does_not_show_does_not_matter() -> None:
         assert printed(workspace.full(**first.following, budget=500)) == untouched
 
 
-def test_an_edit_that_is_taken_back_does_not_matter() -> None:
+def test_an_edit_that_is_undone_does_not_matter() -> None:
     with open_notes({path: text.encode() for path, text in EDITED.items()}) as workspace:
         first = read_page(printed(workspace.full("acme", budget=700)))
         assert first.following
@@ -587,9 +586,9 @@ def test_a_cursor_of_another_call_shows_nothing() -> None:
             {"branch": "acme", "query": "line"},
         )
         for other in others:
-            said = read_page(printed(workspace.full(**other, cursor=cursor, budget=700)))
-            assert said.blocks == ()
-            assert said.state
+            page = read_page(printed(workspace.full(**other, cursor=cursor, budget=700)))
+            assert page.blocks == ()
+            assert page.state
 
 
 UNKNOWN = ["p2", "2", "next", "p2.zzzzzz.0.0", "p2.abcdef.0", "p.abcdef.0.0", "P2.abcdef.0.0", "-1"]
@@ -603,7 +602,7 @@ def test_an_unknown_cursor_is_refused(example_workspace: Workspace, cursor: str)
 
 
 @pytest.mark.parametrize("place", ["999.0", "0.999999", "3.999999"])
-def test_a_cursor_behind_the_end_is_refused_not_taken_for_the_end(
+def test_a_cursor_past_the_end_is_refused_not_read_as_the_end(
     example_workspace: Workspace, place: str
 ) -> None:
     first = read_page(printed(example_workspace.full("acme", budget=500)))
@@ -698,7 +697,7 @@ def dated() -> Iterator[Workspace]:
 
 
 @pytest.mark.parametrize(("since", "until", "expected"), WINDOWS.values(), ids=WINDOWS)
-def test_a_window_holds_the_notes_and_dated_sections_of_its_days(
+def test_a_window_contains_the_notes_and_dated_sections_of_its_days(
     dated: Workspace, since: str | None, until: str | None, expected: list[tuple[str, int, str]]
 ) -> None:
     pages = pages_of(dated, 5_000, branch="acme", since=since, until=until)
@@ -737,7 +736,7 @@ def test_an_empty_window_says_that_nothing_is_there(dated: Workspace) -> None:
 
 
 @pytest.mark.parametrize("word", ["soon", "2026-13", "31/31/2026"])
-def test_a_window_of_no_date_is_refused(dated: Workspace, word: str) -> None:
+def test_a_window_with_an_invalid_date_is_refused(dated: Workspace, word: str) -> None:
     with pytest.raises(ArgumentError, match="is no date"):
         printed(dated.full("acme", since=word))
 
@@ -838,7 +837,7 @@ QUERIES = {
 
 
 @pytest.mark.parametrize(("query", "expected"), QUERIES.values(), ids=QUERIES)
-def test_a_query_shows_the_sections_that_hold_it(
+def test_a_query_shows_the_sections_that_contain_it(
     open_vault: OpenVault, query: str, expected: list[tuple[str, int]]
 ) -> None:
     workspace = open_vault("".join(f"=== {name}\n{text}" for name, text in QUERIED.items()))
@@ -862,14 +861,14 @@ def test_a_word_in_front_matter_is_in_the_first_section(open_vault: OpenVault) -
     assert of_query(workspace, "Quillfish") == [("2026-01-01.md", 1)]
 
 
-def test_symbols_and_symbols_alone_of_a_name_are_asked_for(open_vault: OpenVault) -> None:
+def test_only_a_query_with_symbols_requires_them(open_vault: OpenVault) -> None:
     workspace = open_vault("=== a.md\n# A\n\nC++ it is.\n\n# B\n\nJust C.\n")
     assert of_query(workspace, "C++") == [("a.md", 1)]
     assert of_query(workspace, "C") == [("a.md", 1), ("a.md", 5)]
 
 
 def long_section(**lines: str) -> str:
-    """A section of about 9,000 characters, some of whose lines are given: `line_3="…"`."""
+    """Return a section of about 9,000 characters; arguments replace lines: `line_3="…"`."""
     found = [f"The yard of report {line} is swept and quiet again." for line in range(180)]
     for name, text in lines.items():
         found[int(name.removeprefix("line_"))] = text
@@ -888,8 +887,8 @@ def test_words_in_different_pieces_of_one_long_section_count() -> None:
         assert (first.text, second.text) == (text, other)
 
 
-def test_a_phrase_over_the_end_of_a_piece_counts() -> None:
-    """A long section is indexed in pieces; the phrase stands over every possible line end in it."""
+def test_a_phrase_across_two_pieces_counts() -> None:
+    """A long section is indexed in pieces; try the phrase across every line end in it."""
     notes = {
         f"2026-01-01-{line:03}.md": long_section(
             **{f"line_{line}": "Here is the copper", f"line_{line + 1}": "kiln, at last."}
@@ -943,7 +942,7 @@ def test_a_query_is_an_exhaustive_filter(
 @pytest.mark.parametrize(
     "query", ["copper", '"copper kiln"', "copper \\ kiln", "copper's kiln", "copper\nkiln"]
 )
-def test_the_printed_call_of_a_query_goes_on_whatever_is_in_it(query: str) -> None:
+def test_the_printed_call_works_for_any_query(query: str) -> None:
     notes = {f"2026-01-{day:02}.md": lines_about("copper kiln", 30) for day in range(1, 9)}
     with open_notes({path: text.encode() for path, text in notes.items()}) as workspace:
         assert joined(pages_of(workspace, 500, query=query)) == notes
@@ -953,11 +952,11 @@ def test_the_printed_call_of_a_query_goes_on_whatever_is_in_it(query: str) -> No
 
 
 class GoneError(Exception):
-    """What the edge raises in a call that was cancelled."""
+    """The error that a cancelled call raises."""
 
 
 def gone_after(times: int) -> Callable[[], None]:
-    """A caller who still waits this many times when asked."""
+    """Return a check that lets the caller be gone after this many calls."""
     answers = iter(range(times))
 
     def ask() -> None:
@@ -981,7 +980,7 @@ def test_work_for_a_caller_who_is_gone_stops_between_two_notes(
         assert joined(pages_of(workspace, 5_000, **asked)).keys() == notes.keys()
 
 
-# -- a plan, where it is too much ------------------------------------------------------------------
+# -- a plan for too large a result -----------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -1052,7 +1051,7 @@ def test_under_the_limit_there_is_no_plan() -> None:
         assert plan_of(workspace, branch="acme")[1]
 
 
-def test_what_is_narrowed_comes_in_pages_however_large() -> None:
+def test_a_narrowed_result_comes_in_pages_however_large() -> None:
     raw = {path: text.encode() for path, text in SPREAD.items()}
     several: tuple[dict[str, Any], ...] = (
         {"since": "2026"},
@@ -1075,7 +1074,7 @@ MIXED = {
 }
 
 
-def test_shards_hold_each_note_once_however_much_of_its_date_is_known() -> None:
+def test_shards_contain_each_note_once_whatever_its_date_precision() -> None:
     raw = {path: text.encode() for path, text in MIXED.items()}
     with open_notes(raw, heavy_limit=1_000) as workspace:
         page, shards = plan_of(workspace, branch="acme")
@@ -1086,7 +1085,7 @@ def test_shards_hold_each_note_once_however_much_of_its_date_is_known() -> None:
 
 
 @pytest.mark.parametrize("head", HEADS.values(), ids=HEADS)
-def test_shards_hold_each_line_of_a_year_file_once(head: str) -> None:
+def test_shards_contain_each_line_of_a_year_file_once(head: str) -> None:
     parts = [
         head.format(day=f"2026-{month:02}-{day:02}")
         + "\n"
@@ -1138,7 +1137,7 @@ VERBS = ("arrived before", "was moved behind", "replaced", "was checked against"
 
 
 def report(day: int) -> str:
-    """About 3,400 tokens on what happened on a day."""
+    """Return a report of about 3,400 tokens on one day."""
     lines = [f"# Report {day}\n\n"]
     for line in range(250):
         at = day * 250 + line
@@ -1162,7 +1161,7 @@ def heavy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Workspace,
     chosen = Settings(index_dir=str(tmp_path_factory.mktemp("index")))
     with closing(Workspace(root, chosen)) as workspace:
         workspace.build()
-        exact_tokens("warm")  # a server loads the table behind its start
+        exact_tokens("warm")  # a server loads the encoder after its start
         yield workspace, texts
 
 

@@ -1,6 +1,6 @@
-"""What is shown of the sections that match: runs of whole lines, fenced, in tiers, within a budget.
+"""Matching sections are shown as runs of whole lines, fenced, in tiers, within a budget.
 
-Here too: how a search answer is read back (`read_answer`), for every test of search.
+`read_answer` parses a search answer; other tests of search use it.
 """
 
 import re
@@ -26,7 +26,7 @@ _RUN = re.compile(r"### (.+?):(\d+)(?:-(\d+))?( · .*)?")
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Lines of a note as a search shows them; `about` stands at the first run of a passage only."""
+    """Lines of a note as a search shows them; only the first run of a passage has `about`."""
 
     path: str
     first: int
@@ -42,7 +42,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A search answer read back: `notices` stand above the passages, `remarks` between or below."""
+    """A parsed search answer: `notices` are above the passages, `remarks` between or below them."""
 
     passages: int
     notes: int
@@ -58,7 +58,7 @@ class Answer:
 
 
 def read_answer(text: str) -> Answer:
-    """Read a search answer by its printed shapes alone."""
+    """Parse a search answer from its text alone."""
     header, *lines = text.removesuffix("\n").split("\n")
     matched = _HEADER.fullmatch(header)
     assert matched, header
@@ -87,7 +87,7 @@ def _run(begun: re.Match[str], rest: Iterator[str]) -> Run:
 
 
 def lines_of(file: Path) -> list[str]:
-    """Lines of a file without their ends, as line numbers count them."""
+    """Split a file into lines as line numbers count them, without line ends."""
     text = file.read_bytes().decode("utf-8", "replace").removeprefix("\ufeff")
     return re.split(r"\r\n|\n|\r", text)
 
@@ -188,7 +188,7 @@ def test_far_hits_of_one_section_are_several_ranges(open_vault: OpenVault) -> No
         assert list(run.lines) == lines[run.first - 2 : run.last - 1]
 
 
-def test_the_line_that_answers_is_shown_wherever_it_stands(open_vault: OpenVault) -> None:
+def test_the_line_that_answers_is_shown_wherever_it_is(open_vault: OpenVault) -> None:
     lines = [f"- the yard book of week {number} is kept by the porter" for number in range(400)]
     for place in (3, 140, 399):
         lines[place] = f"- pallet {place} stands beside the gondola"
@@ -221,7 +221,7 @@ def test_a_note_that_is_only_a_heading_is_named(open_vault: OpenVault) -> None:
     assert "cust/acme/gondola.md" in printed(workspace.search("gondola"))
 
 
-def test_blanks_cut_from_the_front_of_a_line_are_said(open_vault: OpenVault) -> None:
+def test_a_line_without_its_leading_blanks_is_marked_as_cut(open_vault: OpenVault) -> None:
     blanks = " " * 1_300
     workspace = open_vault(
         f"=== cust/acme/kiln.md\n# A\n\n|{blanks}the gondola stands here{blanks}|\n\n"
@@ -276,8 +276,8 @@ def test_an_answer_keeps_its_budget_and_counts_itself(open_vault: OpenVault, bud
     assert answer.passages >= 1
     assert answer.notes == len(answer.paths)
     left = 60 - answer.notes
-    said = [f'{left} more notes match: raise budget, add words, or branch="cust/acme"']
-    assert list(answer.remarks) == (said if left else [])
+    expected = [f'{left} more notes match: raise budget, add words, or branch="cust/acme"']
+    assert list(answer.remarks) == (expected if left else [])
 
 
 def test_a_larger_budget_shows_no_less(open_vault: OpenVault) -> None:
@@ -340,7 +340,7 @@ def test_absent_words_leave_room_for_a_passage(open_vault: OpenVault, budget: in
     assert read_answer(text).passages >= 1
 
 
-def test_a_text_in_several_notes_is_not_counted_as_more(open_vault: OpenVault) -> None:
+def test_copies_are_not_counted_as_more_notes(open_vault: OpenVault) -> None:
     text = "The signing of the harbour contract moves into the small hall for the winter.\n"
     workspace = open_vault(
         "".join(f"=== cust/acme/2026-0{month}-01.md\n# Hall\n\n{text}" for month in range(1, 5))
@@ -350,7 +350,7 @@ def test_a_text_in_several_notes_is_not_counted_as_more(open_vault: OpenVault) -
     assert [line for line in answer.remarks if "more note" in line] == []
 
 
-# -- words of a phrase, found without a pattern that tries every way to part them -----------------
+# -- words of a phrase, found without a regular expression that backtracks -------------------------
 
 _BETWEEN = r"\w*\W{0,3}"
 _BEFORE = r"(?<![^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])"
@@ -360,14 +360,16 @@ _BEFORE = r"(?<![^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])"
     st.text("ab0é_中 -.\n", max_size=40),
     st.lists(st.text("ab0é", min_size=1, max_size=3), min_size=2, max_size=4),
 )
-def test_stems_follow_each_other_where_a_pattern_says_so(text: str, stems: list[str]) -> None:
+def test_stems_follow_each_other_as_a_regular_expression_finds_them(
+    text: str, stems: list[str]
+) -> None:
     pattern = re.compile(_BEFORE + _BETWEEN.join(map(re.escape, stems)))
     assert _follow_each_other(text, stems) == bool(pattern.search(text))
 
 
 @pytest.mark.parametrize("stems", [["a"] * 11 + ["b"], ["a" * 3_000] * 4, ["0"] * 8, ["a", "0"]])
 @pytest.mark.parametrize("text", ["a" * 200_000, "a-" * 100_000, "0" * 200_000, "a" * 99 + " 0"])
-def test_a_phrase_is_looked_for_once_through_a_text(text: str, stems: list[str]) -> None:
+def test_a_phrase_is_searched_in_linear_time(text: str, stems: list[str]) -> None:
     started = time.process_time()
     _follow_each_other(text, stems)
     assert time.process_time() - started < 1.5

@@ -1,6 +1,6 @@
-"""What a person types, as concepts: one line a form.
+"""Queries as people type them, and their concepts: one row for each form.
 
-A concept is written `kind:text`, its text in lower case. Not here: what the concepts find
+A concept is written `kind:text`, with its text in lower case. Not here: what the concepts find
 (`test_search_kinds`).
 """
 
@@ -282,7 +282,7 @@ def test_a_date_written_twice_in_two_forms_is_one_date() -> None:
 
 
 @pytest.mark.parametrize("typed", ["02/09/2015", "0.11.16", "16:40", "2026-13-40", "10-12"])
-def test_what_is_no_certain_date_becomes_no_date_concept(typed: str) -> None:
+def test_an_uncertain_date_becomes_no_date_concept(typed: str) -> None:
     query = parse_query(typed)
     assert query.dates == ()
     assert {concept.kind for concept in query.concepts} <= {"word", "phrase"}
@@ -343,7 +343,7 @@ def test_empty_also_changes_nothing() -> None:
         ("developers", ()),
     ],
 )
-def test_the_glossary_speaks_where_its_word_stands_alone(
+def test_the_glossary_applies_where_its_key_is_a_whole_word(
     typed: str, named: tuple[str, ...]
 ) -> None:
     assert parse_query(typed, glossary=GLOSSARY).named == named
@@ -371,7 +371,7 @@ def test_any_text_becomes_a_bounded_query(text: str, also: list[str]) -> None:
     assert parse_query(text, also=also) == query
 
 
-def test_a_query_beyond_the_most_characters_is_read_up_to_there() -> None:
+def test_a_query_over_the_maximum_length_is_cut_there() -> None:
     typed = "kiln " + " " * MOST_QUERY_CHARACTERS + "oven"
     assert concepts_of(typed) == ["word:kiln"]
 

@@ -1,8 +1,7 @@
-"""Each kind of question that people ask, on a vault of its own: what is found, first, and said.
+"""Each kind of question that people ask, on a vault of its own: what is found, what comes first, what is said.
 
-The kinds come from what went wrong for people with other tools: words the index splits otherwise,
-marks that are syntax elsewhere, stems, scripts without blanks, words that are in no note, copies,
-neighbours of a branch, dates, sizes.
+The kinds come from failures of other search tools: words that an index splits differently, characters that
+are syntax elsewhere, stems, scripts without spaces, absent words, copies, neighbouring branches, dates, sizes.
 """
 
 import re
@@ -19,13 +18,13 @@ from workingset_mcp.workspace.facade import Workspace
 
 
 def found(workspace: Workspace, query: str, **limits: Any) -> list[str]:
-    """Names of the notes that a search shows, best first, without folder and ending."""
+    """Return the names of the notes that a search shows, best first, without folder and suffix."""
     paths = read_answer(printed(workspace.search(query, **limits))).paths
     return [path.rpartition("/")[2].removesuffix(".md") for path in paths]
 
 
 def notices(workspace: Workspace, query: str, **limits: Any) -> str:
-    """What a search says above its passages."""
+    """Return the lines above the passages of a search."""
     return "\n".join(read_answer(printed(workspace.search(query, **limits))).notices)
 
 
@@ -106,7 +105,7 @@ LETTERS = vault_of(
         ("საწყობი", "georgian"),
     ],
 )
-def test_a_word_is_found_as_it_stands_and_with_or_without_its_accents(
+def test_a_word_is_found_as_written_and_with_or_without_its_accents(
     open_vault: OpenVault, query: str, name: str
 ) -> None:
     workspace = open_vault(LETTERS)
@@ -163,7 +162,7 @@ MARKS = vault_of(
         ('"function load_kiln_map"', "names"),
     ],
 )
-def test_marks_inside_words_are_no_syntax(open_vault: OpenVault, query: str, name: str) -> None:
+def test_marks_inside_words_are_not_syntax(open_vault: OpenVault, query: str, name: str) -> None:
     assert found(open_vault(MARKS), query)[:1] == [name]
 
 
@@ -248,7 +247,7 @@ def test_the_section_of_a_day_comes_first(open_vault: OpenVault, query: str) -> 
     assert run.lines == ("The crane is sold today.",)
 
 
-def test_a_date_lifts_the_note_of_that_day_among_its_likes(open_vault: OpenVault) -> None:
+def test_a_date_ranks_the_note_of_that_day_above_similar_ones(open_vault: OpenVault) -> None:
     workspace = open_vault(
         "".join(
             f"=== cust/acme/2026-05-{day:02}.md\n# Call\n\nThe importer review, week {day}.\n"
@@ -478,7 +477,7 @@ def test_a_note_found_by_its_own_tag_or_alias_is_not_called_weak(
     assert notices(open_vault(FRONT), query) == ""
 
 
-def test_a_note_of_nothing_but_a_tag_is_named(open_vault: OpenVault) -> None:
+def test_a_note_with_only_a_tag_is_named(open_vault: OpenVault) -> None:
     assert "cust/acme/tagged.md" in printed(open_vault(FRONT).search("solitude"))
 
 
@@ -598,7 +597,7 @@ def test_an_absent_word_of_such_a_script_is_named(open_vault: OpenVault, query: 
     )
 
 
-# -- words that are nowhere, weak answers ----------------------------------------------------------
+# -- absent words, weak answers --------------------------------------------------------------------
 
 WORDS = vault_of(
     {
@@ -619,7 +618,7 @@ def absent_line(workspace: Workspace, query: str, **limits: object) -> str:
     return next((line for line in lines if line.startswith("not in ")), "")
 
 
-def test_words_that_are_in_no_note_are_named_with_the_nearest_that_are(
+def test_absent_words_are_named_with_the_nearest_words_of_the_notes(
     open_vault: OpenVault,
 ) -> None:
     workspace = open_vault(WORDS)
@@ -634,7 +633,7 @@ def test_words_that_are_in_no_note_are_named_with_the_nearest_that_are(
     ("typed", "meant"),
     [("importr", "importer"), ("budgte", "budget"), ("headlines2", "headline"), ("krane", "")],
 )
-def test_a_misspelt_word_gets_the_word_as_it_stands_in_the_notes(
+def test_a_misspelt_word_gets_the_word_as_the_notes_spell_it(
     open_vault: OpenVault, typed: str, meant: str
 ) -> None:
     line = absent_line(open_vault(WORDS), typed)
@@ -642,7 +641,7 @@ def test_a_misspelt_word_gets_the_word_as_it_stands_in_the_notes(
     assert meant in line
 
 
-def test_a_word_of_very_many_sections_is_near_as_it_stands_in_a_note_or_its_path(
+def test_a_very_frequent_near_word_is_spelled_as_in_a_note_or_its_path(
     open_vault: OpenVault,
 ) -> None:
     many = "# Changed approval\n" * 1_200
@@ -651,7 +650,7 @@ def test_a_word_of_very_many_sections_is_near_as_it_stands_in_a_note_or_its_path
     assert absent_line(workspace, "custt") == "not in any note: custt · nearest: cust"
 
 
-def test_of_frequent_words_that_hardly_stand_together_the_rarer_one_is_found_alone_too(
+def test_the_rarer_of_two_frequent_words_is_found_alone_if_they_rarely_meet(
     open_vault: OpenVault,
 ) -> None:
     apart = {"a": "# Kiln\n" * 2_100, "b": "# Crane\n" * 2_200}
@@ -664,7 +663,7 @@ def test_of_frequent_words_that_hardly_stand_together_the_rarer_one_is_found_alo
     assert read_answer(printed(neither.search("crane kiln"))).paths == ["cust/acme/a.md"]
 
 
-def test_of_frequent_words_only_sections_that_hold_two_are_looked_at_where_these_are_enough(
+def test_frequent_words_are_searched_only_in_pairs_if_pairs_are_enough(
     open_vault: OpenVault,
 ) -> None:
     notes = {"a": "# Kiln\n" * 2_100, "b": "# Crane\n" * 2_200, "c": "# Crane and kiln\n" * 300}
@@ -684,12 +683,12 @@ def test_in_a_branch_words_are_found_together_however_frequent_they_are_in_other
     assert sorted(answer.paths) == ["cust/acme-labs/c.md", "cust/acme-labs/d.md"]
 
 
-def test_what_is_near_is_suggested_but_not_searched(open_vault: OpenVault) -> None:
+def test_near_words_are_suggested_but_not_searched(open_vault: OpenVault) -> None:
     answer = read_answer(printed(open_vault(WORDS).search("importr")))
     assert (answer.passages, answer.runs) == (0, ())
 
 
-def test_what_is_near_is_looked_for_again_once_a_note_changed(open_vault: OpenVault) -> None:
+def test_near_words_are_computed_again_after_a_note_changed(open_vault: OpenVault) -> None:
     workspace = open_vault(WORDS)
     asked = "importr"
     assert absent_line(workspace, asked) == f"not in any note: {asked} · nearest: importer"
@@ -713,7 +712,7 @@ def test_a_word_of_another_branch_is_not_in_this_one(open_vault: OpenVault) -> N
     assert absent_line(workspace, "kiln") == ""
 
 
-def test_a_word_that_notes_of_other_dates_hold_is_not_said_to_be_in_none(
+def test_a_word_in_notes_of_other_dates_is_not_called_absent(
     open_vault: OpenVault,
 ) -> None:
     workspace = open_vault("=== cust/acme/2026-03-01.md\n# A\n\nThe gondola.\n")
@@ -857,7 +856,7 @@ def test_copies_are_shown_once_the_newest_and_the_others_named(open_vault: OpenV
     ],
     ids=["case", "emphasis", "blanks", "line ends", "front matter", "heading", "dated heading"],
 )
-def test_a_copy_is_one_whatever_its_dress(open_vault: OpenVault, copy: str) -> None:
+def test_copies_may_differ_in_markup(open_vault: OpenVault, copy: str) -> None:
     workspace = open_vault(
         f"=== cust/acme/2026-05-01.md\n# Hall\n\n{PARAGRAPH}\n=== cust/acme/2026-02-11.md\n{copy}"
     )
@@ -866,7 +865,7 @@ def test_a_copy_is_one_whatever_its_dress(open_vault: OpenVault, copy: str) -> N
     assert any("the same text: cust/acme/2026-02-11.md:" in line for line in answer.remarks)
 
 
-def test_a_text_that_differs_by_a_number_is_no_copy(open_vault: OpenVault) -> None:
+def test_a_text_that_differs_by_a_number_is_not_a_copy(open_vault: OpenVault) -> None:
     workspace = open_vault(
         vault_of({str(n): f"# Hall\n\n{PARAGRAPH} Seats: {n}00." for n in (1, 2)})
     )
@@ -905,13 +904,13 @@ def test_the_glossary_is_searched_named_and_comes_after_the_word_itself(
     assert notices(workspace, "engineers") == ""
 
 
-def test_the_glossary_answers_where_the_word_itself_is_nowhere(open_vault: OpenVault) -> None:
+def test_the_glossary_answers_if_the_word_itself_is_absent(open_vault: OpenVault) -> None:
     notes = {"other": "# Other\n\nThe number of engineers is twelve.", "no": "# No\n\nNothing."}
     workspace = open_vault(vault_of(notes), glossary={"headcount": ("engineers",)})
-    said = notices(workspace, "headcount").split("\n")
+    lines = notices(workspace, "headcount").split("\n")
     assert found(workspace, "headcount") == ["other"]
-    assert said[0].startswith("not in any note: headcount")
-    assert said[1] == "searched too (glossary): engineers"
+    assert lines[0].startswith("not in any note: headcount")
+    assert lines[1] == "searched too (glossary): engineers"
 
 
 # -- filters ---------------------------------------------------------------------------------------
@@ -1063,7 +1062,7 @@ def test_the_date_beside_a_passage_is_that_of_its_heading_else_of_its_note(
 
 @pytest.mark.parametrize("value", ["yesterday", "2026-13-01", "02/09/2015", "*", "12"])
 @pytest.mark.parametrize("name", ["since", "until"])
-def test_what_is_no_date_is_refused_by_name(open_vault: OpenVault, name: str, value: str) -> None:
+def test_an_invalid_date_is_refused_by_name(open_vault: OpenVault, name: str, value: str) -> None:
     limit: dict[str, Any] = {name: value}
     with pytest.raises(ArgumentError, match=f"{name}=.* is no date"):
         printed(open_vault(DATED).search("gondola", **limit))
@@ -1153,7 +1152,7 @@ def test_a_line_up_to_300_characters_is_never_cut(open_vault: OpenVault) -> None
         assert set(run.lines) == {line}
 
 
-# -- what is no source -----------------------------------------------------------------------------
+# -- files that are not searched -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["brief.md", "Brief of June.md", "context/old.md"])

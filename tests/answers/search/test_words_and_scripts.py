@@ -33,7 +33,7 @@ def weighed(concept: Concept) -> Weighed:
 
 
 def found(asked: str, text: str) -> list[tuple[bool, bool]]:
-    """Whether ranking and passages find each concept of a query in a folded text."""
+    """Return whether ranking and passages find each concept of a query in a folded text."""
     return [
         (bool(finder_of_ranking(one, STEMMER)(text, 0)[0]), finder_of_passages(one)(text))
         for one in map(weighed, parse_query(asked).concepts)
@@ -41,7 +41,7 @@ def found(asked: str, text: str) -> list[tuple[bool, bool]]:
 
 
 @pytest.mark.parametrize("character", CJK.values(), ids=CJK)
-def test_a_cjk_character_ends_a_word_for_the_index_the_order_and_the_passages(
+def test_a_cjk_character_ends_a_word_for_index_ranking_and_passages(
     character: str,
 ) -> None:
     assert bigrams(f"x{character}y") == character
@@ -52,14 +52,14 @@ def test_a_cjk_character_ends_a_word_for_the_index_the_order_and_the_passages(
 
 
 @pytest.mark.parametrize("character", NOT_CJK.values(), ids=NOT_CJK)
-def test_a_letter_of_another_script_goes_on_with_the_word(character: str) -> None:
+def test_a_letter_of_another_script_continues_the_word(character: str) -> None:
     assert bigrams(character) == ""
     assert not begins_a_word(f"{character}copper", "copper")
     assert found("copper", f"{character}copper kettle") == [(False, False)]
 
 
 @given(st.characters(codec="utf-8"))
-def test_any_character_is_of_a_cjk_run_for_all_or_for_none(character: str) -> None:
+def test_index_and_ranking_agree_on_every_cjk_character(character: str) -> None:
     is_cjk = bool(CJK_RUN.fullmatch(character))
     assert bool(bigrams(character)) == is_cjk
     if character.isalnum():

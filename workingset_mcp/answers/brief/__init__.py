@@ -1,6 +1,6 @@
-"""The brief of a branch: what is in it (`extract`), how it reads (`format`), how it fits (`fit`).
+"""The brief of a branch: its contents (`extract`), its layout (`format`), its budget (`fit`).
 
-Which lines of the newest notes tell something: `telling`, `newest`. Briefs that are asked for again: `cache`.
+`telling` and `newest` choose lines of the newest notes; `cache` holds finished briefs.
 """
 
 from workingset_mcp.answers.brief.extract import read_materials

@@ -1,6 +1,6 @@
-"""A cache of briefs, keyed by everything they are made from. Any thread may use it.
+"""A thread-safe cache of briefs, keyed by everything they are made from.
 
-A change to a note, the day, the override or the budget gives another key: an entry is never out of date
+A change to a note, the day, the override or the budget changes the key: an entry is never out of date
 and is evicted only for space.
 """
 
@@ -17,7 +17,7 @@ MOST_BYTES = 1_000_000
 
 
 class _Entry(NamedTuple):
-    """A brief without its text, and the text in the form that takes least memory."""
+    """A brief without its text, and the text encoded as UTF-8, which takes least memory."""
 
     brief: Brief
     text: bytes
@@ -32,7 +32,7 @@ class BriefCache:
         self._bytes = 0
 
     def get(self, made_from: Hashable) -> Brief | None:
-        """The brief that was made from this, if it is in the cache."""
+        """Return the brief with this key, if it is in the cache."""
         with self._lock:
             found = self._briefs.get(made_from)
             if found is None:
@@ -41,7 +41,7 @@ class BriefCache:
         return replace(found.brief, text=found.text.decode("utf-8", "surrogatepass"))
 
     def keep(self, made_from: Hashable, brief: Brief) -> None:
-        """Add a brief; the least recently used ones make room."""
+        """Add a brief, and evict the least recently used ones if the cache is full."""
         made = _Entry(replace(brief, text=""), brief.text.encode("utf-8", "surrogatepass"))
         with self._lock:
             if made_from not in self._briefs:

@@ -1,7 +1,7 @@
-"""What of a branch a brief is made from: status, items, newest notes, standing lines. Pure.
+"""Pick what a brief may show of a branch: status, items, newest notes, standing lines. Pure.
 
-Values in (`Branch`, as the index knows it), values out (`Materials`), in the order in which they
-matter. Contents decide, never file times. Not here: how many of them are shown (`fit`).
+Values in (`Branch`, as the index knows it), values out (`Materials`), most important first. File times
+never matter, only contents. Not here: how much of it is shown (`fit`).
 """
 
 import hashlib
@@ -21,6 +21,7 @@ from workingset_mcp.answers.brief.materials import (
     Sourced,
     repeats_of,
 )
+from workingset_mcp.escaping import show_name
 from workingset_mcp.index.rows import ItemRow, NoteRow, StatusRow
 from workingset_mcp.notes.dates import day_of, days_before
 from workingset_mcp.notes.lines import DONE_STATES, OPEN_STATES, all_folded, without_comment
@@ -30,7 +31,7 @@ from workingset_mcp.notes.words import URGENT
 STALE_BOX_DAYS = 180
 STALE_LABEL_DAYS = 365
 ACTION_WINDOW_DAYS = 45
-MOST_REPEATS = 3  # a line in more other notes than this is copied forward, or a template's
+MOST_REPEATS = 3  # a line in more other notes than this is copied forward or comes from a template
 MOST_LISTED = 12
 TOPIC_NOTES = 60
 
@@ -65,7 +66,7 @@ def read_materials(branch: Branch, reader: BranchReader) -> Materials:
 
 
 def _sources_shown(found: Materials) -> Iterator[tuple[str, int]]:
-    """Lines that the lists of the brief show, or count as open items."""
+    """Yield the lines that the lists of the brief show, or count as open items."""
     lists = (found.decisions[:MOST_LISTED], found.facts[:MOST_LISTED], found.actions[:MOST_LISTED])
     of_items = (one.sources for one in found.open_items)
     of_lines = (one.sources for lines in lists for one in lines)
@@ -74,7 +75,7 @@ def _sources_shown(found: Materials) -> Iterator[tuple[str, int]]:
 
 
 def _override_within_cap(branch: Branch, warnings: list[str]) -> tuple[str, str] | None:
-    """The override as it stands; over its cap it is left out, never cut, and said first."""
+    """Return the override; if it is over its cap, leave it out whole and make that the first warning."""
     if branch.override is None:
         return None
     path, text = branch.override
@@ -82,14 +83,15 @@ def _override_within_cap(branch: Branch, warnings: list[str]) -> tuple[str, str]
     if size <= branch.override_max_bytes:
         return branch.override
     warnings.insert(
-        0, f"{path} is left out: {size:,} bytes, over its cap of {branch.override_max_bytes:,}"
+        0,
+        f"{show_name(path)} is left out: {size:,} bytes, over its cap of {branch.override_max_bytes:,}",
     )
     return None
 
 
 def _newest_first(notes: Sequence[NoteRow], dates: Mapping[int, str], today: str) -> list[NoteRow]:
-    """Dated notes up to today, newest first; then undated ones; then those dated ahead."""
-    newest = sorted(notes, key=lambda note: dates[note.id], reverse=True)  # of a day by path
+    """Sort notes: dated up to today, newest first; then undated; then dated ahead."""
+    newest = sorted(notes, key=lambda note: dates[note.id], reverse=True)  # same day: by path
     undated = [note for note in newest if not dates[note.id]]
     dated = newest[: len(newest) - len(undated)]
     ahead = bisect_left(dated, True, key=lambda note: dates[note.id] <= today)
@@ -97,7 +99,7 @@ def _newest_first(notes: Sequence[NoteRow], dates: Mapping[int, str], today: str
 
 
 def _as_of(branch: Branch, dates: Mapping[int, str], today: str) -> str:
-    """The newest day the notes carry, not after today."""
+    """Return the newest day in the notes that is not after today."""
     days = {day for day in dates.values() if day}
     days |= {unit.date for note in branch.notes for unit in note.units if len(unit.date) == 10}
     days |= {row.status.date for row in branch.statuses if len(row.status.date) == 10}
@@ -114,7 +116,7 @@ def _fingerprint(notes: Sequence[NoteRow]) -> str:
 def _latest_status(
     branch: Branch, allowed: set[int], dates: Mapping[int, str], today: str, warnings: list[str]
 ) -> StatusRow | None:
-    """The newest status block; a dated one beats an undated one, one dated ahead does not win."""
+    """Return the newest status block: dated before undated; one dated ahead is skipped with a warning."""
     tomorrow = days_before(today, -1)
     best: StatusRow | None = None
     best_key: tuple[object, ...] = ()
@@ -125,7 +127,7 @@ def _latest_status(
         day = day_of(status.date, branch.today)
         if day > tomorrow:
             warnings.append(
-                f"{row.note.path}:{status.line} status is dated ahead ({status.date}), passed over"
+                f"{show_name(row.note.path)}:{status.line} status is dated ahead ({status.date}), passed over"
             )
             continue
         note_day = dates[row.note.id] if dates[row.note.id] <= today else ""
@@ -136,7 +138,7 @@ def _latest_status(
 
 
 def _pass_over_stale_undated_status(found: Materials, dates: Mapping[int, str]) -> None:
-    """An undated status in a note far older than the newest one says nothing of today."""
+    """Drop an undated status in a note far older than the newest: it says nothing about today."""
     row = found.status
     if row is None or row.status.date or not found.as_of or not dates[row.note.id]:
         return
@@ -147,7 +149,7 @@ def _pass_over_stale_undated_status(found: Materials, dates: Mapping[int, str]) 
 def _read_boxes(
     items: Sequence[ItemRow], dates: Mapping[int, str], as_of: str, found: Materials
 ) -> None:
-    """Open boxes, each once: urgent first, then by due day, then newest note."""
+    """Collect the open boxes, each once: urgent first, then by due day, then newest note."""
     limit = days_before(as_of, STALE_BOX_DAYS) if as_of else ""
     groups: dict[str, list[ItemRow]] = {}
     done: dict[str, list[Source]] = {}
@@ -172,7 +174,7 @@ def _read_boxes(
 def _read_labels(
     items: Sequence[ItemRow], dates: Mapping[int, str], as_of: str, found: Materials
 ) -> None:
-    """Labelled lines, newest note first, each once; facts apart."""
+    """Collect labelled lines, each once, newest note first; facts go to a list of their own."""
     limit = days_before(as_of, STALE_LABEL_DAYS) if as_of else ""
     labels = []
     for row in items:
@@ -193,7 +195,7 @@ def _read_labels(
 
 
 def _in_status(row: ItemRow, shown: StatusRow | None) -> bool:
-    """Whether a line stands in the status block that the brief shows anyway."""
+    """Return whether an item is in the status block that the brief shows anyway."""
     if shown is None or shown.note.id != row.note.id:
         return False
     return shown.status.line <= row.item.line <= shown.status.last_line
@@ -207,7 +209,7 @@ def _action_bullets(
     materials: Materials,
     reader: BranchReader,
 ) -> list[Sourced]:
-    """Bullets under action headings, of the time around the newest note that has such a heading."""
+    """Collect bullets under action headings, up to 45 days older than the newest note with such a heading."""
     bullets = [
         (_day(row, dates, materials.branch.today), row)
         for row in items
@@ -232,14 +234,14 @@ def _action_bullets(
 
 
 def oldest_bullet(notes: Sequence[NoteRow], today: date) -> str:
-    """The earliest day of which an action bullet may be shown; empty where no note tells it."""
+    """Return the earliest day whose action bullets may be shown; empty if no note has a date."""
     days = [note.date for note in notes if len(note.date) == 10]
     newest = max((day for day in days if day <= today.isoformat()), default="")
     return newest and days_before(newest, STALE_LABEL_DAYS + ACTION_WINDOW_DAYS)
 
 
 def _topics(in_order: Sequence[NoteRow], branch: Branch, reader: BranchReader) -> list[Sourced]:
-    """Second-level headings in turn over the newest notes, each once."""
+    """Collect second-level headings, each once, taking one from each of the newest notes in turn."""
     statuses = {(row.note.id, row.status.line) for row in branch.statuses}
     newest = in_order[:TOPIC_NOTES]
     headings = reader.topics([note.id for note in newest])
@@ -265,13 +267,13 @@ def _source_of(row: ItemRow) -> Source:
 
 
 def _day(row: ItemRow, dates: Mapping[int, str], today: date) -> str:
-    """The day of an item: its own, else that of its note; empty when neither says one."""
+    """Return the date of an item, else of its note; empty if neither has one."""
     own = row.item.date
     return day_of(own, today) if own else dates[row.note.id]
 
 
 def _units(notes: Sequence[NoteRow], today: date) -> list[NewUnit]:
-    """Dated stretches up to today, newest first."""
+    """Collect dated stretches up to today, newest first."""
     now = today.isoformat()
     units = [
         NewUnit(note, day, first, last)
@@ -279,7 +281,7 @@ def _units(notes: Sequence[NoteRow], today: date) -> list[NewUnit]:
         for date, first, last in note.units
         if (day := day_of(date, today)) and day <= now
     ]
-    units.sort(key=attrgetter("date"), reverse=True)  # those of a day by path and line
+    units.sort(key=attrgetter("date"), reverse=True)  # same day: by path and line
     return units
 
 
@@ -287,9 +289,10 @@ def _remarks(branch: Branch) -> Iterator[str]:
     for note in branch.notes:
         for remark in note.remarks:
             yield _remark_line(note.path, remark)
-    for path, reason in branch.left_out:
-        yield f"{path} left out: {reason}"
+    for left in branch.left_out:
+        yield f"{left.name} {left.said}"
 
 
 def _remark_line(path: str, remark: Remark) -> str:
-    return f"{path}:{remark.line} {remark.text}" if remark.line else f"{path} {remark.text}"
+    name = show_name(path)
+    return f"{name}:{remark.line} {remark.text}" if remark.line else f"{name} {remark.text}"

@@ -1,7 +1,7 @@
-"""Fitting a brief: every section gets its share, unused room flows on, nothing is over. Pure.
+"""Fit a brief into its budget: each section gets a share, and unused room goes to the others. Pure.
 
-The last section, "Not in this brief", is always there and says what was left out, with the call that
-fetches it.
+The last section, "Not in this brief", is always there. It names what was left out, with the calls that
+fetch it.
 """
 
 from collections.abc import Callable
@@ -15,10 +15,12 @@ from workingset_mcp.answers.brief.format import (
     Rendered,
     SectionCaps,
     SectionRoom,
+    branch_argument,
     front_matter,
 )
 from workingset_mcp.answers.brief.materials import BranchReader, Materials
-from workingset_mcp.answers.budget import count_lines, count_tokens
+from workingset_mcp.answers.budget import count_lines, count_tokens, echo_tokens
+from workingset_mcp.escaping import show_name
 
 LEFT_OUT = "Not in this brief"
 _UNLIMITED = 1 << 30
@@ -29,7 +31,7 @@ _Render: TypeAlias = Callable[[dict[str, int]], dict[str, Rendered]]  # limits -
 
 
 class SectionSpan(NamedTuple):
-    """Where the text below a section's title stands in a brief."""
+    """The position of a section's text in a brief, below its title."""
 
     title: str
     start: int
@@ -38,7 +40,7 @@ class SectionSpan(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Brief:
-    """A brief as printed, its tokens, and what a reader should be warned of."""
+    """A brief as printed, with its tokens and its warnings."""
 
     text: str
     tokens: int
@@ -47,18 +49,19 @@ class Brief:
     branch: str = ""
 
     def sections(self) -> list[tuple[str, str]]:
-        """Titles of its sections with their texts."""
+        """Return the sections as (title, text)."""
         return [(span.title, self.text[span.start : span.end]) for span in self.spans]
 
 
 def make_brief(materials: Materials, reader: BranchReader, room_tokens: int) -> Brief:
-    """The fullest brief that costs about `room_tokens`, never more where that is possible.
+    """Make the fullest brief that fits into about `room_tokens`.
 
-    The caller counts the final text: the least brief (head and what is left out) may be over.
+    The shortest brief (front matter and "Not in this brief") may cost more: the caller counts the text.
     """
-    materials = replace(materials)  # its override may go out of this brief only
+    # Its override may go out of this brief only.
+    materials = replace(materials, most_name=echo_tokens(room_tokens, 8))
     caps = SectionCaps().for_budget(room_tokens)
-    head = front_matter(materials)
+    head = front_matter(materials, room_tokens)
     fixed = count_tokens(head)
     warnings = _leave_out_large_override(materials, room_tokens - fixed)
     render = partial(_render_all, materials, reader, caps)
@@ -75,7 +78,7 @@ def make_brief(materials: Materials, reader: BranchReader, room_tokens: int) -> 
 
 
 def _leave_out_large_override(materials: Materials, room: int) -> list[str]:
-    """Warnings of the brief; the override goes out whole when it leaves no room for anything else."""
+    """Return the warnings of the brief; drop the override whole if it leaves no room for anything else."""
     warnings = list(materials.warnings)
     if materials.override is None:
         return warnings
@@ -83,9 +86,9 @@ def _leave_out_large_override(materials: Materials, room: int) -> list[str]:
     tokens = count_tokens(text)
     if tokens + _LEAST_BESIDE_OVERRIDE > room:
         materials.override = None
-        wanted = tokens + _LEAST_BESIDE_OVERRIDE
+        needed = tokens + _LEAST_BESIDE_OVERRIDE
         warnings.insert(
-            0, f"{path} is left out: {tokens:,} tokens; ask with budget={wanted + 200:,}"
+            0, f"{show_name(path)} is left out: {tokens:,} tokens; ask with budget={needed + 200:,}"
         )
     return warnings
 
@@ -103,17 +106,17 @@ def _render_all(
     return found
 
 
-def _limits(wanted: dict[str, Rendered], room: int) -> dict[str, int]:
-    """Tokens for each section: what it wants or its share, then what others leave, by priority."""
-    override = count_tokens(wanted[SECTIONS[0].title].text)
-    costs = {s.title: _cost(s, wanted[s.title]) for s in SECTIONS}
+def _limits(rendered: dict[str, Rendered], room: int) -> dict[str, int]:
+    """Return the token limit of each section: its cost up to its share, then unused room by priority."""
+    override = count_tokens(rendered[SECTIONS[0].title].text)
+    costs = {s.title: _cost(s, rendered[s.title]) for s in SECTIONS}
     limits = {s.title: min(costs[s.title], int((room - override) * s.share)) for s in SECTIONS}
     limits[SECTIONS[0].title] = costs[SECTIONS[0].title]
-    floors = {s.title: _floor(s, wanted[s.title]) for s in SECTIONS}
-    status = SECTIONS[1].title  # keeps its whole share, and a short one is shown whole
+    floors = {s.title: _floor(s, rendered[s.title]) for s in SECTIONS}
+    status = SECTIONS[1].title  # it keeps its whole share, and a short status is shown whole
     limits[status] = max(limits[status], min(costs[status], SHORT_STATUS_TOKENS))
     floors[status] = limits[status]
-    if sum(floors.values()) <= room:  # no section vanishes while its first line fits
+    if sum(floors.values()) <= room:  # keep every section whose first lines fit
         limits = {title: max(limit, floors[title]) for title, limit in limits.items()}
         _shrink(limits, floors, sum(limits.values()) - room)
     spare = room - sum(limits.values())
@@ -125,7 +128,7 @@ def _limits(wanted: dict[str, Rendered], room: int) -> dict[str, int]:
 
 
 def _floor(section: BriefSection, rendered: Rendered) -> int:
-    """Tokens of a section's title and its first two lines."""
+    """Return the tokens of a section's title and its first two lines."""
     if not rendered.text or section.priority == 0:
         return 0
     first = _titled(section, rendered).split("\n")[:3]
@@ -133,13 +136,13 @@ def _floor(section: BriefSection, rendered: Rendered) -> int:
 
 
 def _shrink(limits: dict[str, int], floors: dict[str, int], over: int) -> None:
-    """Take what is too much from the least important sections that are above their floor."""
+    """Lower the limits by `over` tokens, least important sections first, never below a floor."""
     for section in sorted(SECTIONS, key=lambda s: -s.priority):
         if over <= 0 or section.priority == 0:
             break
-        taken = min(over, limits[section.title] - floors[section.title])
-        limits[section.title] -= taken
-        over -= taken
+        cut = min(over, limits[section.title] - floors[section.title])
+        limits[section.title] -= cut
+        over -= cut
 
 
 def _cost(section: BriefSection, rendered: Rendered) -> int:
@@ -163,7 +166,7 @@ def _assembled(head: str, rendered: dict[str, Rendered], materials: Materials) -
 
 
 def _spans(head: str, rendered: dict[str, Rendered], text: str) -> tuple[SectionSpan, ...]:
-    """The sections of a brief that was assembled from these."""
+    """Locate the sections in the assembled text of a brief."""
     found, at = [], len(head)
     for section in SECTIONS:
         end = at + len(_titled(section, rendered[section.title]))
@@ -174,7 +177,7 @@ def _spans(head: str, rendered: dict[str, Rendered], text: str) -> tuple[Section
 
 
 def _tokens_below_head(rendered: dict[str, Rendered], materials: Materials) -> int:
-    """Tokens of the sections and of what is left out; each begins with a mark and ends its line."""
+    """Count the tokens below the front matter by section: each starts with `#` and ends in a newline."""
     counts = [count_tokens(_not_in_this_brief(rendered, materials))]
     for section in SECTIONS:
         one = rendered[section.title]
@@ -196,9 +199,10 @@ def _not_in_this_brief(rendered: dict[str, Rendered], materials: Materials) -> s
     if missing:
         lines.insert(0, f"- {', '.join(missing).capitalize()} in this branch.")
     plural = "s" if materials.source_notes != 1 else ""
+    named = branch_argument(materials)
     lines.append(
         f"- All {materials.source_tokens:,} tokens of {materials.source_notes} note{plural}:"
-        f' search_notes(query=…, branch="{branch.name}") or query_full_context(branch="{branch.name}")'
+        f" search_notes(query=…, {named}) or query_full_context({named})"
     )
     return f"## {LEFT_OUT}\n" + "\n".join(lines) + "\n"
 
@@ -206,7 +210,7 @@ def _not_in_this_brief(rendered: dict[str, Rendered], materials: Materials) -> s
 def _within(
     head: str, limits: dict[str, int], materials: Materials, render: _Render, room: int
 ) -> tuple[str, dict[str, Rendered]]:
-    """The brief within these limits, spare room given out; sections are dropped while it is too long."""
+    """Assemble the brief within these limits: hand out spare room, or drop sections while it is too long."""
     rendered = render(limits)
     text = _assembled(head, rendered, materials)
     for section in sorted(SECTIONS, key=lambda s: s.priority):

@@ -1,4 +1,4 @@
-"""How a brief reads: its sections in order, each with its share of a tight budget.
+"""Render the sections of a brief, in order, each with its share of a tight budget.
 
 Section titles are an interface: agents and scripts key on them. Not here: how much room each gets
 (`fit`).
@@ -18,7 +18,14 @@ from workingset_mcp.answers.answer import (
 from workingset_mcp.answers.brief.materials import BranchReader, Materials, Sourced
 from workingset_mcp.answers.brief.newest import newest_notes, runs_of
 from workingset_mcp.answers.brief.undated import standing_lines
-from workingset_mcp.answers.budget import count_tokens, least_tokens, take_lines
+from workingset_mcp.answers.budget import (
+    clipped,
+    count_tokens,
+    echo_tokens,
+    least_tokens,
+    take_lines,
+)
+from workingset_mcp.escaping import show_name
 from workingset_mcp.notes.dates import days_before
 from workingset_mcp.notes.front_matter import written_block
 from workingset_mcp.notes.written_brief import BRIEF_KIND
@@ -30,7 +37,7 @@ STATUS_RECENT_DAYS = 45
 
 
 class SectionCaps(NamedTuple):
-    """The most a section shows, whatever the budget up to 8,000 tokens allows."""
+    """The caps of the sections, for budgets up to 8,000 tokens."""
 
     open_items: int = 25
     actions: int = 6
@@ -52,26 +59,26 @@ class SectionCaps(NamedTuple):
     newest_tokens_beside_long_status: int = 400
 
     def for_budget(self, budget_tokens: int) -> "SectionCaps":
-        """Above 8,000 tokens everything grows in proportion."""
+        """Raise the caps in proportion to a budget over 8,000 tokens."""
         if budget_tokens <= 8_000:
             return self
         return SectionCaps(*(most * budget_tokens // 8_000 for most in self))
 
 
 class SectionRoom(NamedTuple):
-    """What a section may use."""
+    """The materials and the room that a section may use."""
 
     materials: Materials
     reader: BranchReader
     caps: SectionCaps
     tokens: int
-    used: dict[str, int]  # tokens of sections that leave room to others
+    used: dict[str, int]  # tokens of sections whose unused room goes to others
 
 
 class Rendered(NamedTuple):
-    """A section as printed: its text (empty when it has nothing), and what it left out, as lines.
+    """A section as printed: its text (empty if there is nothing), and lines on what it leaves out.
 
-    `tokens`: of the text, where it stands below its title and is counted already.
+    `tokens`: the tokens of a text that begins on the line after the title, if already counted.
     """
 
     text: str
@@ -84,16 +91,17 @@ class BriefSection(NamedTuple):
 
     title: str
     share: float  # of a tight budget
-    priority: int  # who gets unused room first
+    priority: int  # sections with a lower number get unused room first
     render: Callable[[SectionRoom], Rendered]
 
 
-def front_matter(materials: Materials) -> str:
-    """The YAML block at the top, and the title."""
-    branch, status = materials.branch, materials.status
+def front_matter(materials: Materials, room_tokens: int) -> str:
+    """Print the YAML block at the top, and the title."""
+    branch, status, most = materials.branch, materials.status, echo_tokens(room_tokens, 8)
+    name = clipped(show_name(branch.name), most)
     fields: dict[str, str | int] = {
-        "vault": branch.vault,
-        "branch": branch.name,
+        "vault": clipped(show_name(branch.vault), most),
+        "branch": name,
         "as_of": materials.as_of,
         "source_notes": materials.source_notes,
         "source_tokens": materials.source_tokens,
@@ -102,8 +110,19 @@ def front_matter(materials: Materials) -> str:
         "version": VERSION,
     }
     if status:
-        fields["status_source"] = str(Source(status.note.path, status.status.line))
-    return f"---\n{written_block(fields)}---\n# Brief: {branch.name}\n"
+        fields["status_source"] = clipped(str(Source(status.note.path, status.status.line)), most)
+    return f"---\n{written_block(fields)}---\n# Brief: {name}\n"
+
+
+def called(tool: str, argument: str, name: str, most_tokens: int) -> str:
+    """The beginning of a call that names a file or branch; dots for a name that costs too much."""
+    shown = show_name(name)
+    return f"{tool}({argument}=" + (f'"{shown}"' if clipped(shown, most_tokens) == shown else "…")
+
+
+def branch_argument(materials: Materials) -> str:
+    """The branch as an argument of a call."""
+    return called("", "branch", materials.branch.name, materials.most_name)[1:]
 
 
 def _override(room: SectionRoom) -> Rendered:
@@ -115,7 +134,7 @@ def _override(room: SectionRoom) -> Rendered:
 
 
 def _status(room: SectionRoom) -> Rendered:
-    """The block word for word; too long, it is cut at a block border or a line."""
+    """Render the status block verbatim; if it is too long, cut it at a blank line, else at any line."""
     row = room.materials.status
     if row is None:
         return Rendered("")
@@ -131,7 +150,8 @@ def _status(room: SectionRoom) -> Rendered:
     room.used["status"] = min(tokens, room.tokens)
     if tokens <= room.tokens:
         return Rendered(whole, tokens=tokens)
-    more = f'open_source_file(path="{note.path}", lines="{{}}-{status.last_line}")'
+    call = called("open_source_file", "path", note.path, room.materials.most_name)
+    more = f'{call}, lines="{{}}-{status.last_line}")'
     reserve = count_tokens(head + _status_block([], source, status.last_line) + more) + 30
     kept = max(1, take_lines([f"{line}\n" for line in lines], room.tokens - reserve))
     kept = _block_border(lines, kept)
@@ -140,9 +160,7 @@ def _status(room: SectionRoom) -> Rendered:
     if count_tokens(lines[0]) > room.tokens:
         return Rendered(
             "",
-            (
-                f'- The status block: open_source_file(path="{note.path}", lines="{status.line}-{status.last_line}")',
-            ),
+            (f"- The status block: {more.format(status.line)}",),
         )
     shown = [*lines[:kept], *closing_fence(lines[:kept])]
     rest = len(lines) - kept
@@ -156,7 +174,7 @@ def _status_block(lines: Sequence[str], source: Source, last: int) -> str:
 
 
 def _block_border(lines: Sequence[str], kept: int) -> int:
-    """The last blank line that loses at most a third of what fits."""
+    """Return the last blank line in the final third of the lines that fit, else `kept`."""
     for at in range(kept, max(1, kept * 2 // 3), -1):
         if at < len(lines) and not lines[at].strip() and not closing_fence(lines[:at]):
             return at
@@ -181,7 +199,7 @@ def _newest(room: SectionRoom) -> Rendered:
 
 
 def _has_recent_status(materials: Materials) -> bool:
-    """Whether a person keeps a status: one dated near the newest note."""
+    """Return whether somebody keeps a status: its date is near that of the newest note."""
     status = materials.status
     if status is None or not status.status.date or not materials.as_of:
         return False
@@ -222,7 +240,7 @@ def _open_items(room: SectionRoom) -> Rendered:
 
 
 def _box_lines(room: SectionRoom) -> list[str]:
-    """The open boxes as printed, each with where it stands and where it is marked done."""
+    """Print the open boxes, each with its sources and the places that mark it done."""
     lines = []
     for one in room.materials.open_items[: room.caps.open_items]:
         also = f", and {len(one.sources) - 5} more" if len(one.sources) > 5 else ""
@@ -235,40 +253,39 @@ def _box_lines(room: SectionRoom) -> list[str]:
 
 
 def _items_left_out(materials: Materials, boxes: int, bullets: int) -> Iterator[str]:
-    """What of the boxes and bullets is not shown, with the calls that list it."""
-    branch = materials.branch.name
+    """Yield lines on the boxes and bullets that are not shown, with the calls that list them."""
+    branch = branch_argument(materials)
     if len(materials.open_items) > boxes:
         rest = len(materials.open_items) - boxes
-        yield f'- {counted(rest, "more open item")}: list_items(branch="{branch}")'
+        yield f"- {counted(rest, 'more open item')}: list_items({branch})"
     if len(materials.actions) > bullets:
         rest = len(materials.actions) - bullets
-        yield f'- {counted(rest, "more action bullet")}: list_items(kind="action", branch="{branch}")'
+        yield f'- {counted(rest, "more action bullet")}: list_items(kind="action", {branch})'
     if materials.copied_forward:
         yield f"- {materials.copied_forward} action bullets copied forward from note to note"
     if materials.stale_boxes:
         limit = days_before(materials.as_of, 181)
         yield (
             f"- {materials.stale_boxes} open boxes over 180 days older than {materials.as_of}:"
-            f' list_items(branch="{branch}", until="{limit}")'
+            f' list_items({branch}, until="{limit}")'
         )
 
 
 def _most_actions(room: SectionRoom) -> int:
-    """Fewer bullets without a box where people use boxes."""
+    """Return the cap on bullets without a box: lower if people use boxes."""
     boxes = min(len(room.materials.open_items), room.caps.open_items)
     return max(room.caps.actions // 2, room.caps.actions - boxes // 2)
 
 
 def _decisions(room: SectionRoom) -> Rendered:
-    materials, branch = room.materials, room.materials.branch.name
+    materials, branch = room.materials, branch_argument(room.materials)
     left = []
     rendered = _list(room, materials.decisions, room.caps.decisions)
     shown = rendered.text.count("\n") - 1 if rendered.text else 0
     if len(materials.decisions) > shown:
         rest = counted(len(materials.decisions) - shown, "more labelled line")
         left.append(
-            f'- {rest}: list_items(kind="decision",'
-            f' branch="{branch}") and kinds owner, due, blocker, action'
+            f'- {rest}: list_items(kind="decision", {branch}) and kinds owner, due, blocker, action'
         )
     if materials.stale_labels:
         left.append(
@@ -283,12 +300,12 @@ def _facts(room: SectionRoom) -> Rendered:
         room.materials.facts,
         room.caps.facts,
         "fact",
-        'list_items(kind="fact", branch="{}")',
+        'list_items(kind="fact", {})',
     )
 
 
 def _standing(room: SectionRoom) -> Rendered:
-    """Rhythm and roles, contacts, rules, leads: each up to its most, as quotes of their notes."""
+    """Render rhythm and roles, contacts, rules and leads, each up to its cap, as quotes of their notes."""
     materials, caps = room.materials, room.caps
     spare = caps.newest_tokens_without_status - room.used.get("newest", 0)
     most_tokens = caps.standing_tokens + max(0, int(spare * SPARE))
@@ -308,7 +325,7 @@ def _standing(room: SectionRoom) -> Rendered:
             if count == most or used + 6 > limit * up_to:
                 break
             if used + least_tokens(line.text) + 5 > limit * up_to:
-                continue  # longer than what is left, however it is counted
+                continue  # too long even by the lower bound
             cost = count_tokens(line.text) + 5
             cost += 0 if line.path in picked else 10 + count_tokens(line.path)
             if used + cost > limit * up_to:
@@ -327,7 +344,7 @@ def _standing(room: SectionRoom) -> Rendered:
 
 
 def _quoted_lines(path: str, lines: dict[int, str], number: int) -> str:
-    """Lines of one note: a lone one with its source mark, several as one quote that names them all."""
+    """Print lines of one note: a single line with its source mark, more as one quote that names them all."""
     if len(lines) == 1:
         ((line, text),) = lines.items()
         return f"- {marked_line(text, Source(path, line))}\n"
@@ -361,11 +378,11 @@ def _list(
     left: tuple[str, ...] = ()
     if noun and len(lines) > kept:
         rest = counted(len(lines) - kept, f"more {noun}")
-        left = (f"- {rest}: {call.format(room.materials.branch.name)}",)
+        left = (f"- {rest}: {call.format(branch_argument(room.materials))}",)
     return Rendered(f" ({kept} of {len(lines)})\n{text}" if lines else "", left)
 
 
-# In the order of the brief. The newest notes are rendered after the lists, which they leave out.
+# In the order of the brief. The newest notes leave out what the lists show (`Materials.listed`).
 SECTIONS: tuple[BriefSection, ...] = (
     BriefSection("Override (verbatim)", 0.0, 0, _override),
     BriefSection("Latest status (verbatim)", 0.25, 1, _status),

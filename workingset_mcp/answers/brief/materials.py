@@ -1,7 +1,7 @@
-"""What a brief is made from: a branch as the index knows it, and what was picked out of it.
+"""The values that a brief is made from: a branch as the index knows it, and what was picked from it.
 
-These are values. What only some briefs look at is read when they do, through a `BranchReader`: it holds
-an open view of the index and is never kept.
+What only some briefs need is read on demand through a `BranchReader`, which holds an open view of the index
+and must not outlive it.
 """
 
 from array import array
@@ -22,7 +22,7 @@ from workingset_mcp.vault.folder import LeftOut
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A branch as the index knows it, its notes by path."""
+    """A branch as the index knows it, with its notes sorted by path."""
 
     vault: str
     name: str
@@ -38,13 +38,13 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class BranchReader:
-    """Reads more of a branch while a view is open, and ends with it."""
+    """A reader of a branch, valid while its view is open."""
 
     view: View
     name: str
 
     def lines(self, note: NoteRow, first: int, last: int) -> list[str]:
-        """Lines of a note, both ends included, without their ends."""
+        """Return lines `first` to `last` of a note, without line ends."""
         sections = self.view.sections(note.id, first, last)
         if not sections:
             return []
@@ -53,15 +53,15 @@ class BranchReader:
         return lines[first - start : last - start + 1]
 
     def standing_lines(self) -> list[tuple[int, int, str, str]]:
-        """(note id, line, kind, text) of what undated notes say that always holds."""
+        """Return the standing lines of undated notes as (note id, line, kind, text)."""
         return self.view.standing_lines(self.name)
 
     def topics(self, note_ids: Sequence[int]) -> Mapping[int, Sequence[tuple[str, int]]]:
-        """Second-level headings of notes, with their lines."""
+        """Return the second-level headings of notes with their line numbers, by note id."""
         return self.view.headings(note_ids, 2)
 
     def line_digests(self) -> "array[int]":
-        """Digests of the lines of all notes, those of one note once."""
+        """Return the line digests of all notes; a line counts once for each note."""
         digests = array("I")
         digests.frombytes(self.view.line_digests(self.name))
         return digests
@@ -69,7 +69,7 @@ class BranchReader:
 
 @dataclass(frozen=True, slots=True)
 class OpenItem:
-    """An open box, once, with everywhere it stands and where it is marked done."""
+    """An open box, with every place that lists it and every place that marks it done."""
 
     item: Item
     sources: tuple[Source, ...]
@@ -84,7 +84,7 @@ class Sourced(NamedTuple):
 
 
 class StandingLine(NamedTuple):
-    """What an undated note says that always holds."""
+    """A line of an undated note that always holds."""
 
     path: str
     line: int
@@ -92,7 +92,7 @@ class StandingLine(NamedTuple):
 
 
 class NewUnit(NamedTuple):
-    """A dated stretch of a note, newest first."""
+    """A dated stretch of a note."""
 
     note: NoteRow
     date: str
@@ -101,40 +101,40 @@ class NewUnit(NamedTuple):
 
 
 @dataclass(slots=True)
-class ToldLine:
-    """A line of a newest note that says something, with the lines it is wrapped onto."""
+class TellingLine:
+    """A telling line of a newest note, joined with the lines it wraps onto."""
 
     number: int
     text: str
     score: float
-    topic: int  # the line of the heading that says what it is about; 0 when none does
+    topic: int  # the line of the heading that names its topic; 0 if none does
     last: int
     tokens: int = 0  # counted when it is first considered
 
 
 @dataclass(frozen=True, slots=True)
-class ToldUnit:
-    """A newest note as it is printed, with its telling lines."""
+class NewestUnit:
+    """One of the newest units, with its printed heading and its telling lines."""
 
     unit: NewUnit
     head: str
     head_tokens: int
-    lines: list[ToldLine]
+    lines: list[TellingLine]
     outline: Outline
 
     def text_of(self, line: int) -> str:
-        """A line of the note by its number."""
+        """Return a line of the note by its number."""
         return self.outline.lines[line - self.unit.first_line]
 
 
 @dataclass(slots=True)
 class Materials:
-    """Everything a brief may show, in order, with what is left out counted."""
+    """Everything a brief may show, in order, with counts of what is left out."""
 
     branch: Branch
     as_of: str
     fingerprint: str
-    source_notes: int = 0  # of the branch, its override left aside
+    source_notes: int = 0  # notes of the branch without its override
     source_tokens: int = 0
     status: StatusRow | None = None
     open_items: list[OpenItem] = field(default_factory=list)
@@ -148,17 +148,18 @@ class Materials:
     topics: list[Sourced] = field(default_factory=list)
     recent: list[NoteRow] = field(default_factory=list)
     units: list[NewUnit] = field(default_factory=list)
-    told: list[ToldUnit] = field(default_factory=list)  # of the newest, once a brief looked at them
-    standing: dict[str, list[StandingLine]] = field(default_factory=dict)  # by kind, likewise
+    newest: list[NewestUnit] = field(default_factory=list)  # read on demand
+    standing: dict[str, list[StandingLine]] = field(default_factory=dict)  # by kind, read on demand
     override: tuple[str, str] | None = None
-    status_lines: tuple[str, ...] = ()  # of the status block, where they are wanted apart
+    status_lines: tuple[str, ...] = ()  # lines of the status block, used by hooks
     warnings: list[str] = field(default_factory=list)
-    repeats: Counter[int] = field(default_factory=Counter)  # line digest -> notes, once looked at
+    repeats: Counter[int] = field(default_factory=Counter)  # line digest -> notes, read on demand
+    most_name: int = 1 << 30  # tokens of a name that a call repeats, set when there is a room
     listed: set[tuple[str, int]] = field(default_factory=set)  # (path, line) of boxes and labels
 
 
 def repeats_of(materials: Materials, reader: BranchReader) -> Counter[int]:
-    """In how many notes of the branch a line stands, by its digest."""
+    """Count the notes of the branch that contain a line, by line digest."""
     if not materials.repeats:
         materials.repeats.update(reader.line_digests())
     return materials.repeats

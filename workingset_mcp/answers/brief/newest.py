@@ -1,6 +1,6 @@
-"""The newest notes as they were written: which lines, as runs with true line numbers. Pure.
+"""Choose lines of the newest notes, and show them verbatim as runs with their line numbers. Pure.
 
-Where a unit does not fit, lines that commit, settle or look ahead go first. Not here: what a line says
+If a unit does not fit, lines that commit, settle or look ahead go first. Not here: how a line is scored
 (`telling`).
 """
 
@@ -10,24 +10,25 @@ from functools import cache
 from typing import NamedTuple
 
 from workingset_mcp.answers.answer import Source, marked_line, quoted_block
-from workingset_mcp.answers.brief.materials import BranchReader, Materials, ToldLine, ToldUnit
+from workingset_mcp.answers.brief.materials import BranchReader, Materials, NewestUnit, TellingLine
 from workingset_mcp.answers.brief.telling import ONLY_LINK, telling_lines
 from workingset_mcp.answers.budget import count_tokens, least_tokens
+from workingset_mcp.escaping import show_line, show_name
 from workingset_mcp.notes.markdown import outline_of
 from workingset_mcp.notes.outline import LineKind, Outline
 
 MOST_UNITS = 6
 LEAST_UNIT_CHARACTERS = 40
-PICKS = 4  # rounds until what is picked fits as printed
+PICKS = 4  # attempts to make the picked lines fit as printed
 MOST_UNIT_LINES = 1_500
 LEAST_VALUE = 2.0
-_UNIT_BONUS = (5.0, 3.0, 1.0, 0.0, 0.0, 0.0)  # by how new the unit is
-_RUN_TOKENS = 4  # what the source of a further run costs
+_UNIT_BONUS = (5.0, 3.0, 1.0, 0.0, 0.0, 0.0)  # newest unit first
+_RUN_TOKENS = 4  # cost of naming the source of one more run
 _NO_LETTERS = re.compile(r"[\W_]+")
 
 
 class Newest(NamedTuple):
-    """The section: its text, tokens, how many notes it shows, and how many telling lines it leaves out."""
+    """The section: its text and tokens, the notes it shows, and the telling lines it leaves out."""
 
     text: str
     tokens: int
@@ -36,14 +37,14 @@ class Newest(NamedTuple):
 
 
 def newest_notes(materials: Materials, reader: BranchReader, limit_tokens: int) -> Newest:
-    """The newest notes within a limit."""
-    if not materials.told:
-        materials.told.extend(_units(materials, reader))
-    units = materials.told
+    """Print the newest notes within a limit."""
+    if not materials.newest:
+        materials.newest.extend(_units(materials, reader))
+    units = materials.newest
     ordered = list(_most_telling_first(units))
     room = limit_tokens
     costs: list[int] = []
-    tokens_of = cache(count_tokens)  # most parts stay as they are
+    tokens_of = cache(count_tokens)  # most parts do not change between attempts
     for _ in range(PICKS):
         parts, shown = _printed(units, _pick(ordered, units, room))
         costs = [tokens_of(part) for part in parts]
@@ -58,51 +59,55 @@ def newest_notes(materials: Materials, reader: BranchReader, limit_tokens: int) 
     return Newest("".join(parts), sum(costs), len(parts), left_out)
 
 
-def _lines_of(unit: ToldUnit) -> int:
+def _lines_of(unit: NewestUnit) -> int:
     return sum(line.last - line.number + 1 for line in unit.lines)
 
 
 def _printed(
-    units: Sequence[ToldUnit], picked: Sequence[Sequence[int]]
+    units: Sequence[NewestUnit], picked: Sequence[Sequence[int]]
 ) -> tuple[list[str], list[int]]:
-    """The picked lines of each unit that has some as text, and how many telling lines each shows."""
+    """Print the picked lines unit by unit, and count the telling lines each shows; skip units without any."""
     parts: list[str] = []
     shown: list[int] = []
     for unit, numbers in zip(units, picked, strict=True):
         if numbers:
             runs = list(_runs(numbers, unit.outline, unit.unit.first_line))
-            parts.append(unit.head + _quoted(unit, runs, len(parts) + 2))  # the status is quote 1
+            parts.append(unit.head + _quoted(unit, runs, len(parts) + 2))  # quote 1 is the status
             chosen = [line for line in unit.lines if line.number in numbers]
             shown.append(sum(line.last - line.number + 1 for line in chosen))
     return parts, shown
 
 
-def _units(materials: Materials, reader: BranchReader) -> Iterator[ToldUnit]:
-    """The newest dated stretches that say something, at most six."""
+def _units(materials: Materials, reader: BranchReader) -> Iterator[NewestUnit]:
+    """Yield the newest dated stretches that say something, at most six."""
     found = 0
     for unit in materials.units:
         last = min(unit.last_line, unit.first_line + MOST_UNIT_LINES)
         outline = outline_of("\n".join(reader.lines(unit.note, unit.first_line, last)))
         lines = telling_lines(materials, reader, unit, outline)
-        told = sum(len(line.text) for line in lines if not ONLY_LINK.match(line.text))
-        if told < LEAST_UNIT_CHARACTERS:
+        length = sum(len(line.text) for line in lines if not ONLY_LINK.match(line.text))
+        if length < LEAST_UNIT_CHARACTERS:
             continue
-        named = f" · {unit.note.title}" if _says_more(unit.note.title, unit.note.path) else ""
-        head = f"### {unit.note.path} · {unit.date}{named}\n"
-        yield ToldUnit(unit, head, count_tokens(head), lines, outline)
+        named = (
+            f" · {show_line(unit.note.title)}"
+            if _says_more(unit.note.title, unit.note.path)
+            else ""
+        )
+        head = f"### {show_name(unit.note.path)} · {unit.date}{named}\n"
+        yield NewestUnit(unit, head, count_tokens(head), lines, outline)
         found += 1
         if found == MOST_UNITS:
             return
 
 
 def _says_more(title: str, path: str) -> bool:
-    """Whether a title says something that the path does not."""
+    """Return whether a title says something that the path does not."""
     letters = _NO_LETTERS.sub("", title.casefold())
     return bool(letters) and letters not in _NO_LETTERS.sub("", path.casefold())
 
 
-def _most_telling_first(units: Sequence[ToldUnit]) -> Iterator[tuple[int, ToldLine]]:
-    """Lines worth showing of all units, with the place of their unit; newer units first."""
+def _most_telling_first(units: Sequence[NewestUnit]) -> Iterator[tuple[int, TellingLine]]:
+    """Yield the lines worth showing, best first, each with the index of its unit."""
     valued = sorted(
         (-line.score - _UNIT_BONUS[at], at, line.number, line)
         for at, unit in enumerate(units)
@@ -115,9 +120,9 @@ def _most_telling_first(units: Sequence[ToldUnit]) -> Iterator[tuple[int, ToldLi
 
 
 def _pick(
-    ordered: Sequence[tuple[int, ToldLine]], units: Sequence[ToldUnit], limit_tokens: int
+    ordered: Sequence[tuple[int, TellingLine]], units: Sequence[NewestUnit], limit_tokens: int
 ) -> list[list[int]]:
-    """Line numbers to show of each unit: the most telling ones that fit."""
+    """Pick the line numbers to show of each unit: the most telling lines that fit."""
     picked: list[set[int]] = [set() for _ in units]
     left = limit_tokens
     for at, line in ordered:
@@ -140,7 +145,7 @@ def _pick(
 
 
 def _runs(picked: Sequence[int], outline: Outline, offset: int) -> Iterator[tuple[int, int]]:
-    """Runs of picked lines, joined over blank lines and headings between them."""
+    """Yield runs of picked lines, joined across blank lines and headings between them."""
     start = end = picked[0]
     for number in picked[1:]:
         between = range(end + 1, number)
@@ -156,8 +161,8 @@ def _runs(picked: Sequence[int], outline: Outline, offset: int) -> Iterator[tupl
     yield start, end
 
 
-def _quoted(unit: ToldUnit, runs: Sequence[tuple[int, int]], quote: int) -> str:
-    """Runs of one note as a single quote block that names every range; a lone line with its mark."""
+def _quoted(unit: NewestUnit, runs: Sequence[tuple[int, int]], quote: int) -> str:
+    """Print runs of one note: a single line with its source mark, more as one quote that names every range."""
     lines, offset, path = unit.outline.lines, unit.unit.first_line, unit.unit.note.path
     if len(runs) == 1 and runs[0][0] == runs[0][1]:
         line = runs[0][0]
@@ -170,7 +175,7 @@ def _quoted(unit: ToldUnit, runs: Sequence[tuple[int, int]], quote: int) -> str:
 
 
 def runs_of(path: str, numbers: Sequence[int]) -> list[Source]:
-    """Ascending line numbers of a note as runs of lines."""
+    """Group ascending line numbers of a note into runs."""
     runs: list[Source] = []
     for number in numbers:
         if runs and number == runs[-1].last + 1:

@@ -1,14 +1,15 @@
-"""The overview of a vault: one line a branch, newest first. Pure."""
+"""The overview of a vault: one line for each branch, newest first. Pure."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from workingset_mcp.answers.answer import counted
-from workingset_mcp.answers.budget import count_tokens, take_lines
+from workingset_mcp.answers.budget import clipped, count_tokens, echo_tokens, take_lines
+from workingset_mcp.escaping import quote, show_name
 
 
 class BranchLine(NamedTuple):
-    """What the overview says of a branch."""
+    """The facts about one branch in the overview."""
 
     name: str
     notes: int
@@ -21,7 +22,7 @@ class BranchLine(NamedTuple):
 
 
 class Overview(NamedTuple):
-    """The overview as printed, its tokens, and every branch in its order."""
+    """The overview as printed, its tokens, and all branches in the same order."""
 
     text: str
     tokens: int
@@ -29,15 +30,18 @@ class Overview(NamedTuple):
 
 
 def make_overview(vault: str, branches: Sequence[BranchLine], room_tokens: int) -> Overview:
-    """One line a branch, the newest first; those that do not fit are counted."""
+    """Print one line for each branch, newest first; count those that do not fit."""
     ordered = sorted(branches, key=lambda b: b.name)
     ordered.sort(key=lambda b: max(b.status_date, b.newest_date), reverse=True)
-    head = f"# Branches of {vault} ({len(ordered)})\n"
+    name = clipped(show_name(vault), echo_tokens(room_tokens, 6))
+    head = f"# Branches of {name} ({len(ordered)})\n"
     lines = [_line(branch) for branch in ordered]
     kept = take_lines(lines, room_tokens - 70)
     shown = [head, *lines[:kept]]
     if kept < len(lines):
-        names = ", ".join(branch.name for branch in ordered[kept : kept + 5])
+        most = echo_tokens(room_tokens, 20)
+        hidden = (show_name(branch.name) for branch in ordered[kept : kept + 5])
+        names = ", ".join(clipped(name, most) for name in hidden)
         shown.append(f"{len(lines) - kept} more branches ({names}, …): raise budget\n")
     shown.append('Next: get_brief(branch="…") for one of them.\n')
     tokens = sum(map(count_tokens, shown))
@@ -47,9 +51,13 @@ def make_overview(vault: str, branches: Sequence[BranchLine], room_tokens: int) 
 def _line(branch: BranchLine) -> str:
     status = ""
     if branch.status_heading:
-        status = f" · {branch.status_heading[:80]}"
-    newest = f" · newest {branch.newest_date} {branch.newest_path}" if branch.newest_path else ""
+        status = f" · {quote(branch.status_heading)}"
+    newest = (
+        f" · newest {branch.newest_date} {show_name(branch.newest_path)}"
+        if branch.newest_path
+        else ""
+    )
     return (
-        f"- **{branch.name}** · {counted(branch.open_items, 'open item')}{status}{newest}"
+        f"- **{show_name(branch.name)}** · {counted(branch.open_items, 'open item')}{status}{newest}"
         f" · {counted(branch.notes, 'note')}, about {max(1, round(branch.tokens / 1000)):,}k tokens\n"
     )

@@ -1,4 +1,4 @@
-"""Reading a branch and the overview of a vault from a view of the index. Values out."""
+"""Read a branch, and the overview of a vault, from a view of the index into values."""
 
 from collections.abc import Iterable
 from datetime import date
@@ -17,7 +17,7 @@ from workingset_mcp.settings import Settings
 from workingset_mcp.vault.folder import LeftOut
 
 
-class _Opened(Protocol):
+class _OpenVault(Protocol):
     @property
     def index(self) -> Engine: ...
     @property
@@ -27,14 +27,14 @@ class _Opened(Protocol):
 
 
 def read_branch(
-    view: View, opened: _Opened, name: str, today: date, left_out: Iterable[LeftOut],
+    view: View, vault: _OpenVault, name: str, today: date, left_out: Iterable[LeftOut],
     *, counted: bool = True,
 ) -> Branch:  # fmt: skip
-    """A branch as a brief needs it; missing token counts are made and kept if `counted`."""
+    """Read what a brief needs of a branch; if `counted`, count and save missing token counts."""
     notes = view.notes(name)
     by_id = {note.id: note for note in notes}
     return Branch(
-        vault=opened.vault_name,
+        vault=vault.vault_name,
         name=name,
         today=today,
         notes=notes,
@@ -42,17 +42,17 @@ def read_branch(
             ("task", *LABEL_KINDS), name, by_id, bullets_since=oldest_bullet(notes, today)
         ),
         statuses=view.statuses(name, by_id),
-        tokens=tokens_of(view, opened.index, notes) if counted else {},
+        tokens=tokens_of(view, vault.index, notes) if counted else {},
         override=_override(view, notes, name),
-        override_max_bytes=opened.settings.override_max_bytes,
+        override_max_bytes=vault.settings.override_max_bytes,
         left_out=[left for left in left_out if left.reason.is_warned_of],
     )
 
 
 def contents_of(view: View, name: str) -> bytes:
-    """Digest of all that is indexed of a branch, and of the root's override; empty where none tells.
+    """Return a digest of a branch's indexed notes and the root override; empty if a note is unreadable.
 
-    A note that cannot be read has no digest of its own.
+    An unreadable note has no digest of its own.
     """
     rows = view.note_digests(name, OVERRIDE_NAME)
     if not all(digest for _, digest in rows):
@@ -61,7 +61,7 @@ def contents_of(view: View, name: str) -> bytes:
 
 
 def overview_lines(view: View) -> list[BranchLine]:
-    """One line a branch, from what the index knows."""
+    """Read one overview line for each branch from the index."""
     statuses = view.newest_statuses()
     found = []
     for row in view.branches():
@@ -76,7 +76,7 @@ def overview_lines(view: View) -> list[BranchLine]:
 
 
 def _override(view: View, notes: list[NoteRow], branch: str) -> tuple[str, str] | None:
-    """The override of the branch folder, else of the vault root."""
+    """Return path and text of the override in the branch folder, else in the vault root."""
     own = next(
         (
             n

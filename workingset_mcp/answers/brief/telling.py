@@ -1,7 +1,7 @@
-"""Which lines of a newest note say something, and how much each matters today. Pure.
+"""Find the telling lines of a newest note, and score how much each matters today. Pure.
 
-Lines that tell nothing later (attendees, links, copied-forward lines) are left out; a line that was
-wrapped is one. Not here: which of them a brief shows (`newest`).
+Lines that nobody needs later (attendees, links, copied-forward lines) are left out; a wrapped line counts as
+one. Not here: which of them a brief shows (`newest`).
 """
 
 import re
@@ -13,7 +13,7 @@ from workingset_mcp.answers.brief.materials import (
     BranchReader,
     Materials,
     NewUnit,
-    ToldLine,
+    TellingLine,
     repeats_of,
 )
 from workingset_mcp.notes.dates import find_dates
@@ -34,7 +34,7 @@ from workingset_mcp.notes.words import (
 )
 
 LEAST_TOPIC_CHARACTERS = 12  # shorter headings (Discussion, Notes) name no topic
-WRAPPED = 60  # characters; a shorter line was ended by a person
+WRAPPED = 60  # characters; a shorter line was not wrapped by an editor
 REPEAT_PENALTY = 2.0
 EXPIRED = -2.0
 ONLY_LINK = re.compile(r"^\W*(?:https?://\S+|!?\[[^\]]{0,300}\]\([^)]{0,1000}\))\W*$")
@@ -48,30 +48,30 @@ _HEADING = int(LineKind.HEADING)
 
 
 class _Above(NamedTuple):
-    """What the headings above a line make of it."""
+    """What the headings above a line say about it."""
 
     noise: bool = False
-    topic: int = 0  # the line of the one that says what it is about; 0 when none does
+    topic: int = 0  # the line of the heading that names its topic; 0 if none does
 
 
-class _Said(NamedTuple):
-    """A line that says something, by its number in its unit."""
+class _Candidate(NamedTuple):
+    """A line that may be shown, by its number in its unit."""
 
     at: int
     raw: str
-    heading: int  # the line of the last heading above it; 0 when there is none
+    heading: int  # the line of the last heading above it; 0 if there is none
     topic: int
 
 
 def telling_lines(
     materials: Materials, reader: BranchReader, unit: NewUnit, outline: Outline
-) -> list[ToldLine]:
-    """The lines of a unit that say something, with their scores."""
+) -> list[TellingLine]:
+    """Return the telling lines of a unit, with their scores."""
     repeats = repeats_of(materials, reader)
-    said = list(_said_lines(materials, unit, outline))
-    digests = line_digests([one.raw for one in said]) if said else []
-    found: list[ToldLine] = []
-    for (at, raw, heading, topic), digest in zip(said, digests, strict=True):
+    candidates = list(_candidates(materials, unit, outline))
+    digests = line_digests([one.raw for one in candidates]) if candidates else []
+    found: list[TellingLine] = []
+    for (at, raw, heading, topic), digest in zip(candidates, digests, strict=True):
         times = repeats[digest]
         if times > MOST_REPEATS + 1:
             continue
@@ -87,7 +87,7 @@ def telling_lines(
             continue
         opens = before is None or unit.first_line + heading - 1 > before.number
         found.append(
-            ToldLine(
+            TellingLine(
                 number, raw, opens - REPEAT_PENALTY * (times - 1),
                 topic and topic + unit.first_line - 1, number,
             )
@@ -98,27 +98,27 @@ def telling_lines(
     return found
 
 
-def _said_lines(materials: Materials, unit: NewUnit, outline: Outline) -> Iterator[_Said]:
-    """Lines that are not noise and stand nowhere else in the brief."""
+def _candidates(materials: Materials, unit: NewUnit, outline: Outline) -> Iterator[_Candidate]:
+    """Yield the lines that are not noise and that the brief does not show elsewhere."""
     shown, before = _shown_elsewhere(materials, unit), unit.first_line - 1
     marks = iter([*outline.marks, Heading(len(outline.lines) + 1, 0, 0, "")])
-    mark, passed = next(marks), 0  # the next heading, and how many are passed
-    heading, above, asked = 0, _Above(), True
+    mark, passed = next(marks), 0  # the next heading, and the number of headings before it
+    heading, above, is_known = 0, _Above(), True
     for at, (raw, kind) in enumerate(zip(outline.lines, outline.kinds, strict=True), start=1):
         is_mark = False
         while mark.line <= at:
             passed, is_mark, mark = passed + 1, mark.line == at, next(marks)
         if is_mark or kind == _HEADING:
-            heading, asked = at, False
+            heading, is_known = at, False
         elif raw and kind in _SAYING:
-            if not asked:
-                above, asked = _above(outline.marks[:passed], outline.headings_at(at)), True
+            if not is_known:
+                above, is_known = _above(outline.marks[:passed], outline.headings_at(at)), True
             if not above.noise and at + before not in shown and not _is_noise(raw):
-                yield _Said(at, raw, heading, above.topic)
+                yield _Candidate(at, raw, heading, above.topic)
 
 
 def _shown_elsewhere(materials: Materials, unit: NewUnit) -> set[int]:
-    """Lines of its note that the lists of the brief and its status block show."""
+    """Return the lines of the note that the lists or the status block of the brief show."""
     shown = {line for path, line in materials.listed if path == unit.note.path}
     row = materials.status
     if row and row.note.id == unit.note.id:
@@ -127,7 +127,7 @@ def _shown_elsewhere(materials: Materials, unit: NewUnit) -> set[int]:
 
 
 def _goes_on(before: str, line: str) -> bool:
-    """Whether a line of text goes on where the one before it was wrapped."""
+    """Return whether a line continues the wrapped line before it."""
     if line.lstrip()[:1].islower():
         return True
     ended = before.rstrip()
@@ -135,7 +135,7 @@ def _goes_on(before: str, line: str) -> bool:
 
 
 def _above(passed: Sequence[Heading], path: Sequence[str]) -> _Above:
-    """What the headings of a path, among those passed, make of the lines below them."""
+    """Read the headings of a path, of those passed so far: whether they mark noise, which names the topic."""
     noise = any(NOISE_HEADING.match(text) for text in path[-2:])
     for mark in reversed(passed):
         if mark.text in path and len(without_link_targets(mark.text)) >= LEAST_TOPIC_CHARACTERS:
@@ -146,20 +146,20 @@ def _above(passed: Sequence[Heading], path: Sequence[str]) -> _Above:
 def _is_noise(raw: str) -> bool:
     if not _LETTER.search(raw) or _TABLE_RULE.match(raw) or NOISE_LINE.match(bare_line(raw)):
         return True
-    return bool(_FENCE.match(raw))  # inside HTML, where it opens nothing
+    return bool(_FENCE.match(raw))  # inside HTML, where a fence opens no code block
 
 
 def _score(raw: str, day: str, today: str, *, older: bool) -> float:
-    """How likely a line of that day matters today: commitments, settlements, dates ahead."""
+    """Score how likely a line of that day matters today: commitments, settlements, dates ahead."""
     text = without_link_targets(raw)
     score = 0.0
-    said = TELLING.that_stand_in(plainly(text))
-    if COMMITMENT_WORDS in said or COMMITMENT.search(f" {text}"):
+    kinds = TELLING.that_stand_in(plainly(text))
+    if COMMITMENT_WORDS in kinds or COMMITMENT.search(f" {text}"):
         score += 3
-    if SETTLEMENT in said:
+    if SETTLEMENT in kinds:
         score += 3
-    score += _worth_of_dates(text, day, today, ahead=AHEAD in said)
-    if STATE in said:
+    score += _worth_of_dates(text, day, today, ahead=AHEAD in kinds)
+    if STATE in kinds:
         score += 1
     if _TOP_LEVEL.match(raw):
         score += 1
@@ -169,13 +169,13 @@ def _score(raw: str, day: str, today: str, *, older: bool) -> float:
         score -= 1
     if ONLY_LINK.match(raw):
         score -= 2
-    if older and (NEXT_TIME in said if text is raw else NEXT_TIME.stand_in(plainly(raw))):
-        score += EXPIRED - 2  # what was planned for the next meeting: that one has been
+    if older and (NEXT_TIME in kinds if text is raw else NEXT_TIME.stand_in(plainly(raw))):
+        score += EXPIRED - 2  # a plan for the next meeting, which has taken place
     return score
 
 
 def _worth_of_dates(text: str, day: str, today: str, *, ahead: bool) -> float:
-    """What looks ahead counts, most of all to a day still to come; a plan whose day is over does not."""
+    """Score the dates of a line: plans count, most of all for a day still ahead; expired plans count less."""
     dates = [date.value for date in find_dates(text, year=int(day[:4])) if date.value]
     if not dates:
         return 2.0 * ahead

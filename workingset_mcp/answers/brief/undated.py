@@ -1,6 +1,6 @@
-"""Which standing lines of undated notes a brief shows first: rhythm, contacts, rules, leads. Pure.
+"""Order the standing lines of undated notes: rhythm, contacts, rules, leads. Pure.
 
-Not here: what makes a line a standing one (`notes`).
+Not here: what makes a line a standing line (`notes`).
 """
 
 from collections.abc import Sequence
@@ -10,15 +10,15 @@ from workingset_mcp.index.rows import NoteRow
 from workingset_mcp.notes.lines import STANDING_KINDS, all_folded
 from workingset_mcp.notes.words import FIRST_NOTES, STRONG_RULE, plainly
 
-NEXT_OF_NOTE = 0.7  # what a further line of the same note is worth less
-FIRST_LEAD = 10  # what a line of a README on top is worth more, a rule aside
+NEXT_OF_NOTE = 0.7  # penalty for each further line of the same note
+FIRST_LEAD = 10  # bonus for a line of a top-level README, except rules
 LONG_CHARACTERS = 240
 
 
 def standing_lines(
     reader: BranchReader, in_order: Sequence[NoteRow]
 ) -> dict[str, list[StandingLine]]:
-    """What undated notes say that always holds: README and index first, then the strongest lines."""
+    """Return standing lines by kind, each line once: README and index first, then the strongest lines."""
     undated = [note for note in in_order if not note.date]
     undated.sort(key=lambda n: (n.path.count("/"), not _is_first(n.path), n.path))
     place = {note.id: at for at, note in enumerate(undated)}
@@ -47,7 +47,7 @@ def standing_lines(
 
 
 def _strength(kind: str, text: str) -> float:
-    """How much a standing line commits: strong words and amounts; long lines less."""
+    """Score a standing line: strong words and amounts in a rule count, a long line loses a point."""
     strong = min(3, len(STRONG_RULE.findall(plainly(text)))) if kind == "rule" else 0
     return strong - (1.0 if len(text) > LONG_CHARACTERS else 0.0)
 
@@ -60,7 +60,7 @@ def _each_once(lines: Sequence[StandingLine]) -> list[StandingLine]:
 
 
 def _is_on_top(note: NoteRow, first: NoteRow) -> bool:
-    """Whether a note is a README or index, as high as any undated one."""
+    """Return whether a note is a README or index at the top level of the undated notes."""
     return _is_first(note.path) and note.path.count("/") == first.path.count("/")
 
 

@@ -1,1 +1,1 @@
-"""Full context: every verbatim text that belongs to a window, in lossless pages."""
+"""Full context: the verbatim text of every note in a window, in lossless pages."""

@@ -1,7 +1,7 @@
-"""The notes of a commit, and what a call asks for of them.
+"""Read the notes of a commit, and select what a request asks for.
 
-Not here: git itself (`vault.git`), which paths are notes (`vault.ignoring`), and what is shown where
-there is no commit (`record`).
+Not here: git itself (`vault.git`), which paths are notes (`vault.ignoring`), what a request gets without a
+commit (`record`).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,7 +9,7 @@ from functools import partial
 from itertools import accumulate
 from weakref import WeakKeyDictionary
 
-from workingset_mcp.answers.answer import counted
+from workingset_mcp.answers.answer import Source, counted
 from workingset_mcp.answers.full.matching import Matcher
 from workingset_mcp.answers.full.pages import Extract, Record
 from workingset_mcp.answers.full.stretches import (
@@ -22,6 +22,7 @@ from workingset_mcp.answers.full.stretches import (
     stretches_of,
 )
 from workingset_mcp.caller import stop_if_gone
+from workingset_mcp.escaping import quote
 from workingset_mcp.index import Scope, View
 from workingset_mcp.index.rows import section_date
 from workingset_mcp.notes.dates import last_day
@@ -32,12 +33,12 @@ from workingset_mcp.notes.statuses import StatusBlock
 from workingset_mcp.vault.folder import MOST_NOTE_BYTES, Vault
 from workingset_mcp.vault.git import Blobs, Commit, Committed
 
-_Place = tuple[str, int, int, int]  # date, first line, first character, the one behind the last
+_Place = tuple[str, int, int, int]  # date, first line, first character, end character
 _newest: WeakKeyDictionary[Vault, tuple[object, Record]] = WeakKeyDictionary()
 
 
 def committed_notes(vault: Vault, commit: Commit, branch: str | None) -> list[Committed]:
-    """The files of a commit that would be notes today, of the vault or of one branch."""
+    """Return the files of a commit that would be notes today, in the vault or in one branch."""
     sieve = vault.sieve_of_commit()
     return [
         file
@@ -50,14 +51,14 @@ def committed_record(
     view: View, vault: Vault, request: FullRequest, commit: Commit,
     committed: Sequence[Committed], subject: str,
 ) -> Record:  # fmt: skip
-    """What a window asks for of the notes of a commit, in the order of their dates then.
+    """Make the record of a request from the notes of a commit, ordered by their dates at that time.
 
-    A commit never changes: the newest record of a vault is kept for the pages behind its first.
+    The newest record of each vault is cached for the pages that follow: a commit never changes.
     """
-    asked = (request, commit.name, tuple(committed))
-    kept = _newest.get(vault)
-    if kept and kept[0] == asked:
-        return kept[1]
+    key = (request, commit.name, tuple(committed))
+    cached = _newest.get(vault)
+    if cached and cached[0] == key:
+        return cached[1]
     made = _Making(view, vault, request)
     blobs = Blobs(vault.root, commit.name, MOST_NOTE_BYTES)
     missing = 0
@@ -80,14 +81,14 @@ def committed_record(
     exact = made.meter.exact
     record = Record(subject, request.call(), extracts, tuple(notices), exact, narrowed=True)
     if not missing:
-        _newest[vault] = asked, record
+        _newest[vault] = key, record
     return record
 
 
 class _Making:
-    """Extracts and statuses of a commit's notes, collected note by note.
+    """The extracts and statuses of a commit's notes, collected note by note.
 
-    A note that stands in the index byte for byte is not parsed again, unless its sections are asked.
+    A note that the index holds byte for byte is not parsed again, except for a query.
     """
 
     def __init__(self, view: View, vault: Vault, request: FullRequest) -> None:
@@ -102,7 +103,7 @@ class _Making:
             self._statuses.setdefault(row.note.path, []).append(row.status)
 
     def add(self, file: Committed, raw: bytes, blobs: Blobs, matcher: Matcher) -> None:
-        """Add what the window asks for of a note."""
+        """Add the extracts of a note that the request asks for."""
         stop_if_gone()
         path, text = file.path, decode(raw)[0]
         self.blobs[path] = file.blob, len(text)
@@ -132,17 +133,21 @@ class _Making:
 
 
 def status_notice(statuses: Sequence[tuple[StatusBlock, str]], day: str) -> list[str]:
-    """A line that names the newest status (given with its path) up to a day, where there is one."""
+    """Return a line that names the newest status up to a day; empty if there is none.
+
+    `statuses` are (status, path).
+    """
     up_to = Scope(until=day)
     dated = [(s, path) for s, path in statuses if up_to.holds_every_day(s.date)]
     if not dated:
         return []
     status, path = max(dated, key=lambda p: (p[0].date, p[0].time, p[1], p[0].line))
-    return [f"newest status then: {status.heading} · {path}:{status.line}-{status.last_line}"]
+    source = Source(path, status.line, status.last_line)
+    return [f"newest status then: {quote(status.heading)} · {source}"]
 
 
 def _places(note: Dated, text: str, request: FullRequest) -> Iterator[_Place]:
-    """The note, or those of its stretches that lie in the window of a request."""
+    """Yield the whole note, or its dated stretches in the window of a request."""
     if not request.scope.has_window or len(note.units) < 2:
         if request.scope.holds_first_day(note.date):
             yield note.date, 1, 0, len(text)
@@ -154,12 +159,12 @@ def _places(note: Dated, text: str, request: FullRequest) -> Iterator[_Place]:
 
 
 def _sections(note: Note, request: FullRequest, matcher: Matcher) -> Iterator[_Place]:
-    """The sections in the window that hold all words of its query."""
+    """Yield the sections in the window that contain all words of the query."""
     end = 0
     for section in _whole_sections(note.sections):
         headings = section[0].headings
         untitled = headings[1:-1] if headings[:1] == (note.title,) else headings[:-1]
-        above = "\n".join(untitled)  # as the index has them
+        above = "\n".join(untitled)  # as the index stores them
         body = "".join(piece.text for piece in section)
         begin, end = end, end + len(body)
         date = date_at(note, section[0].first_line, section_date(headings))

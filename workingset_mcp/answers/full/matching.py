@@ -1,7 +1,7 @@
-"""Every section that holds all words of a query: an exhaustive filter, where a search ranks.
+"""Find every section that contains all words of a query: an exhaustive filter, unlike a ranked search.
 
-Most of it is asked of the word index; what that cannot see (front matter, a phrase over the end of
-a piece, CJK words of a title, `C++`) is looked up in the text. Not here: ranking (`search`).
+The word index finds most matches. What it cannot see (front matter, a phrase across two pieces, CJK words
+of a title, `C++`) is looked up in the text. Not here: ranking (`search`).
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ Start = tuple[int, int]  # note id, and ordinal of the first piece of a section
 
 
 class Matcher:
-    """A query that is compared with texts. Close it when done."""
+    """A query to compare with texts. Close it after use."""
 
     def __init__(self, query: str) -> None:
         self.concepts = parse_query(query).concepts
@@ -36,12 +36,12 @@ class Matcher:
         self.close()
 
     def holds_all(self, text: str) -> bool:
-        """Whether a text holds every concept of the query; never for a query of none."""
+        """Return whether a text contains every concept of the query; False if the query has none."""
         words = _words_in(text)
         return bool(self.concepts) and all(self._holds(c, text, words) for c in self.concepts)
 
     def holds(self, concept: Concept, text: str) -> bool:
-        """Whether a text holds one concept."""
+        """Return whether a text contains one concept."""
         return self._holds(concept, text, _words_in(text))
 
     def _holds(self, concept: Concept, text: str, words: Sequence[str]) -> bool:
@@ -53,12 +53,12 @@ class Matcher:
             return False
         return any(self._follow(form, words) for form in (concept.words, *concept.forms))
 
-    def _follow(self, wanted: Sequence[str], words: Sequence[str]) -> bool:
-        """Whether these words follow one another."""
+    def _follow(self, phrase: Sequence[str], words: Sequence[str]) -> bool:
+        """Return whether the words of a phrase follow one another."""
         return any(
-            all(self._same(words[at + n], word) for n, word in enumerate(wanted))
-            for at in range(len(words) - len(wanted) + 1)
-            if words[at][:1] == wanted[0][:1]
+            all(self._same(words[at + n], word) for n, word in enumerate(phrase))
+            for at in range(len(words) - len(phrase) + 1)
+            if words[at][:1] == phrase[0][:1]
         )
 
     def _same(self, one: str, other: str) -> bool:
@@ -73,19 +73,19 @@ def _words_in(text: str) -> list[str]:
 
 
 def sections_with(view: View, branch: str | None, query: str) -> list[Start]:
-    """Where every section begins that holds all words of a query."""
+    """Return the start of every section that contains all words of a query."""
     with Matcher(query) as matcher:
-        look = _Look(view, branch, matcher)
-        wanted: set[Start] | None = None
+        lookup = _Lookup(view, branch, matcher)
+        found: set[Start] | None = None
         for concept in matcher.concepts:
-            wanted = look.sections_of(concept, wanted)
-            if not wanted:
+            found = lookup.sections_of(concept, found)
+            if not found:
                 break
-    return sorted(wanted or ())
+    return sorted(found or ())
 
 
-class _Look:
-    """One query over the vault, or over one branch of it."""
+class _Lookup:
+    """The look-up of one query in the vault, or in one branch."""
 
     def __init__(self, view: View, branch: str | None, matcher: Matcher) -> None:
         self._view = view
@@ -96,7 +96,7 @@ class _Look:
         ]
 
     def sections_of(self, concept: Concept, among: set[Start] | None) -> set[Start]:
-        """Sections that hold a concept; with `among`, of these only."""
+        """Return the sections that contain a concept; with `among`, only sections in it."""
         found = self._indexed(concept.expr)
         found = found if among is None else found & among
         if concept.kind == "cjk" or concept.literal:
@@ -107,8 +107,8 @@ class _Look:
         if concept.kind == "phrase":
             found |= self._over_piece_ends(concept, found, among)
         for start, text in self._fronts:
-            asked = start not in found and (among is None or start in among)
-            if asked and self._matcher.holds(concept, text):
+            is_open = start not in found and (among is None or start in among)
+            if is_open and self._matcher.holds(concept, text):
                 found.add(start)
         return found
 
@@ -123,14 +123,14 @@ class _Look:
         return piece[0], self._view.section_start(*piece)
 
     def _says(self, start: Start, concept: Concept) -> bool:
-        """Whether the text itself, or a heading above it, holds what the index took for a match."""
+        """Check a match of the index against the text of the section and the headings above it."""
         rows = self._view.whole_section(*start)
         return self._matcher.holds(concept, text_under_headings(rows))
 
     def _over_piece_ends(
         self, concept: Concept, found: set[Start], among: set[Start] | None
     ) -> set[Start]:
-        """Long sections that hold a phrase where one piece ends and the next begins."""
+        """Find long sections with a phrase that spans the end of one piece and the start of the next."""
         candidates = self._in_pieces - found
         if among is not None:
             candidates &= among
@@ -142,11 +142,11 @@ class _Look:
 
     @cached_property
     def _in_pieces(self) -> set[Start]:
-        """Long sections, which are kept in pieces."""
+        """Long sections: the index stores them in pieces."""
         return {self._start_of(piece) for piece in self._view.later_pieces(self._branch)}
 
 
 def text_under_headings(rows: Sequence[SectionRow]) -> str:
-    """The text of a section behind the headings it stands under."""
+    """Return the headings above a section, then its text."""
     above = "\n".join(rows[0].headings[:-1])
     return f"{above}\n{''.join(row.text for row in rows)}"

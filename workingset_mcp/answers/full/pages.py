@@ -1,36 +1,54 @@
-"""Full context: verbatim text of a branch in date order, in pages; a plan where it is too much.
+"""Full context: verbatim text of a branch in date order, in pages; a plan if it is too much.
 
-Lossless: the texts inside the fences of all pages, joined, are the texts of the result. A cursor
-says where a page begins and carries a digest of the result set, so that a change inside it is said
-instead of skipping or repeating. Not here: which texts belong to the result (`record`).
+Lossless: the fenced texts of all pages, joined, are the texts of the result. A cursor holds the start of a
+page and a digest of the result set. If the result set changes, the answer says so and shows nothing, so that
+no text is skipped or repeated. Not here: which texts belong to the result (`record`).
 """
 
 import hashlib
 import math
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from workingset_mcp.answers.answer import Answer, Call, Source, counted, fenced
-from workingset_mcp.answers.budget import MOST_BUDGET, count_tokens, take_lines
+from workingset_mcp.answers.answer import Answer, Call, Source, counted, fenced, quoted
+from workingset_mcp.answers.budget import (
+    MOST_BUDGET,
+    clipped,
+    count_tokens,
+    echo_tokens,
+    take_lines,
+)
 from workingset_mcp.caller import stop_if_gone
 from workingset_mcp.errors import ArgumentError
+from workingset_mcp.escaping import show_name
 from workingset_mcp.notes.dates import first_day
 from workingset_mcp.notes.markdown import line_ends_kept
 
-UNDATED = "undated"  # as `since`: only what carries no date
+UNDATED = "undated"  # as `since`: only notes without a date
 _CURSOR = re.compile(r"^p(\d{1,6})\.([0-9a-f]{6})\.(\d{1,7})\.(\d{1,12})$")
 _HEAD_TOKENS = 90
-_STATE_BYTES = 60  # of the freshness that the header line ends in
-_MOST_CHARACTERS = 60  # a token; what is cheaper (a line of blanks) comes in smaller parts
-_LONG_LINE_CHARACTERS = 6  # a token: where the search for the end of a long line begins
+_STATE_BYTES = 60  # reserved for the state at the end of the header line
+_MOST_CHARACTERS = 60  # a token; cheaper text (a line of blanks) comes in smaller parts
+_LONG_LINE_CHARACTERS = 6  # a token: the first guess when cutting a long line
 _MOST_SHARDS = 150
+_COST_TOKENS = 45  # of the cost on the first line, where no name or query in it is long
+_ECHO_SHARES = (
+    3,
+    6,
+    12,
+)  # of the room: what a name or a repeated query may cost, less where all is tight
+
+
+class PageTooSmall(ArgumentError):
+    """Not even a character of the text fits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Extract:
-    """A stretch of a note that belongs to the result, in order. `text` reads it."""
+    """A stretch of a note in the result. `text` reads it."""
 
     path: str
     date: str
@@ -42,23 +60,23 @@ class Extract:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A result set: what was asked, the call for it, and its extracts in date order."""
+    """A result set: its subject, the call for it, and its extracts in date order."""
 
     subject: str
     call: Call  # without a cursor
     extracts: tuple[Extract, ...]
     notices: tuple[str, ...] = ()
-    exact: bool = True  # whether the tokens are counted, not estimated
-    narrowed: bool = False  # by dates or a query: given in pages, however large
+    exact: bool = True  # False: the tokens are estimates
+    narrowed: bool = False  # by dates or a query: shown in pages, however large
     parts: Callable[[], Sequence[Extract]] | None = None  # the same lines, in dated stretches
 
     @property
     def tokens(self) -> int:
-        """Tokens of all extracts."""
+        """The tokens of all extracts."""
         return sum(extract.tokens for extract in self.extracts)
 
     def digest(self) -> str:
-        """Digest of what stands in the result, not of what else is in the vault."""
+        """Return a digest of the call and the extracts; it ignores the rest of the vault."""
         digest = hashlib.sha256(self.call.written_arguments.encode("utf-8", "replace"))
         for extract in self.extracts:
             digest.update(f"{extract.path}\0{extract.first_line}\0{extract.digest}\0".encode())
@@ -67,7 +85,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """Where a page begins: its number, the extract and the character in it."""
+    """The start of a page: its number, an extract, and a character in it."""
 
     page: int
     digest: str
@@ -80,18 +98,18 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True)
 class PageRoom:
-    """What a page, or the rest of it, may cost as printed."""
+    """The room for a page, or for the rest of it, as printed."""
 
     tokens: int
     bytes: int | None = None
 
     def less(self, text: str) -> "PageRoom":
-        """The room that is left behind a text."""
+        """Return the room left after a text."""
         size = None if self.bytes is None else self.bytes - _size(text)
         return PageRoom(self.tokens - count_tokens(text), size)
 
     def share(self, text: str) -> float:
-        """How much of a text fits: 1 when it does."""
+        """Return the share of a text that fits; 1 if all of it does."""
         tokens = max(self.tokens, 0) / max(count_tokens(text), 1)
         size = 1.0 if self.bytes is None else max(self.bytes, 0) / max(_size(text), 1)
         return min(1.0, tokens, size)
@@ -107,9 +125,9 @@ class ShownExtract(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page as printed, its number, the cursor of the next, and what it shows.
+    """One page as printed: its number, the cursor of the next one, and the extracts it shows.
 
-    A plan, and an answer without text, is a page 0 of 0.
+    A plan, or an answer without text, is page 0 of 0.
     """
 
     body: str = ""
@@ -126,42 +144,56 @@ def compose_page(
     room: int,
     most_bytes: int | None = None,
 ) -> Answer[Page]:
-    """A page of a record with the whole cost on its first line; a plan when it is over the limit.
+    """Compose a page of a record, with the total cost in the header; a plan if the record is over the limit.
 
-    Raises ArgumentError for a cursor that is none of ours, or behind the end.
+    Raises ArgumentError for a cursor in another form, or one past the end.
     """
+    for share in _ECHO_SHARES[:-1]:
+        with suppress(PageTooSmall):
+            most = echo_tokens(room, share)
+            return _compose(record, cursor_text, heavy_limit, room, most_bytes, most)
+    most = echo_tokens(room, _ECHO_SHARES[-1])
+    return _compose(record, cursor_text, heavy_limit, room, most_bytes, most)
+
+
+def _compose(
+    record: Record, cursor_text: str | None, heavy_limit: int, room: int, most_bytes: int | None,
+    most: int,
+) -> Answer[Page]:  # fmt: skip
+    """The page, with names and words of at most so many tokens each."""
     cursor, same = cursor_from(cursor_text, record.digest())
-    head = "".join(f"{notice}\n" for notice in record.notices)
-    cost = _cost(record)
+    head = "".join(f"{clipped(notice, most)}\n" for notice in record.notices)
+    cost = _cost(record, most)
     if not record.extracts:
         return Answer(cost, f"{head}Nothing there.\n", Page(), found=False)
     if not same:
         body = (
             "The notes changed since that cursor was given. Nothing is shown, so that nothing is"
-            f" skipped or repeated.\nnext: {record.call} from the beginning\n"
+            f" skipped or repeated.\nnext: {_shown_call(record.call, most)} from the beginning\n"
         )
         subject = f"{cost} · changed since page {cursor.page - 1}"
         return Answer(subject, head + body, Page(), next_calls=(record.call,))
     _check_place(record, cursor)
     if record.tokens > heavy_limit and not cursor_text and not record.narrowed:
-        plan, calls = _plan(record, heavy_limit, room - count_tokens(head))
+        plan, calls = _plan(record, heavy_limit, room - count_tokens(head), most)
         return Answer(f"{cost} · a plan, no text", head + plan, Page(), next_calls=calls)
     header = (
         f"[workingset] {cost} · page 9,999 of 9,999 · {MOST_BUDGET:,}/{MOST_BUDGET:,} tokens · \n"
     )
     left = None if most_bytes is None else most_bytes - _size(header) - _STATE_BYTES
-    page = _make_fitting(record, cursor, PageRoom(room - 12, left).less(head))
+    long = max(0, count_tokens(cost) - _COST_TOKENS)
+    page = _make_fitting(record, cursor, PageRoom(room - 12 - long, left).less(head), most)
     following = (_next_call(record, page.next_cursor),) if page.next_cursor else ()
-    body = head + "".join(f"next: {call}\n" for call in following) + page.body
+    body = head + "".join(_next_line(call, most) for call in following) + page.body
     sources = tuple(shown.source for shown in page.shown)
     subject = f"{cost} · page {page.number} of {page.pages}"
     return Answer(subject, body, page, sources=sources, next_calls=following)
 
 
 def cursor_from(text: str | None, digest: str) -> tuple[Cursor, bool]:
-    """The cursor a caller gave, and whether the result set is still the one it belongs to.
+    """Parse a cursor; return it, and whether it belongs to the current result set.
 
-    Raises ArgumentError when it is no cursor of ours.
+    Raises ArgumentError if the text is not a cursor.
     """
     if not text or not text.strip():
         return Cursor(1, digest), True
@@ -175,7 +207,7 @@ def cursor_from(text: str | None, digest: str) -> tuple[Cursor, bool]:
 
 
 def _check_place(record: Record, cursor: Cursor) -> None:
-    """Raise ArgumentError for a cursor behind the end of the record, or of an extract."""
+    """Raise ArgumentError for a cursor past the end of the record, or past the end of its extract."""
     extracts = record.extracts
     inside = cursor.extract < len(extracts) and (
         not cursor.character or cursor.character < len(extracts[cursor.extract].text())
@@ -191,21 +223,42 @@ def _next_call(record: Record, cursor: Cursor) -> Call:
     return record.call.adding(cursor=str(cursor))
 
 
-def _make_fitting(record: Record, cursor: Cursor, room: PageRoom) -> Page:
-    """The page, with room for the line `next:` where another one follows."""
+def _next_line(call: Call, most: int) -> str:
+    return f"next: {_shown_call(call, most)}\n"
+
+
+def _shown_call(call: Call, most: int, *changed: str) -> str:
+    """A call as printed; where it is long, the same call with what is new in it."""
+    written = str(call)
+    if clipped(written, most) == written:
+        return written
+    new = ", ".join(
+        f"{name}={quoted(call.arguments[name])}"
+        for name in changed or ("cursor",)
+        if name in call.arguments
+    )
+    return f"the same call with {new}" if new else "the same call"
+
+
+def _make_fitting(record: Record, cursor: Cursor, room: PageRoom, most: int) -> Page:
+    """Make the page, with room for the line `next:` if another page follows."""
     rest = sum(extract.tokens for extract in record.extracts[cursor.extract + 1 :])
     if rest < room.tokens:
-        page = make_page(record.extracts, cursor, room)
+        page = make_page(record.extracts, cursor, room, most)
         if page.next_cursor is None:
             return page
     longest = Cursor(cursor.page + 1, cursor.digest, len(record.extracts), 999_999_999)
-    return make_page(record.extracts, cursor, room.less(f"next: {_next_call(record, longest)}\n"))
+    return make_page(
+        record.extracts, cursor, room.less(_next_line(_next_call(record, longest), most)), most
+    )
 
 
-def make_page(extracts: Sequence[Extract], cursor: Cursor, room: PageRoom) -> Page:
-    """The page that begins at a cursor and costs at most `room` as printed.
+def make_page(
+    extracts: Sequence[Extract], cursor: Cursor, room: PageRoom, most_name: int = MOST_BUDGET
+) -> Page:
+    """Make the page that starts at a cursor and costs at most `room` as printed.
 
-    Raises ArgumentError when not even a character fits.
+    Raises PageTooSmall if not even one character fits.
     """
     blocks: list[str] = []
     shown: list[ShownExtract] = []
@@ -214,12 +267,12 @@ def make_page(extracts: Sequence[Extract], cursor: Cursor, room: PageRoom) -> Pa
     while at < len(extracts):
         stop_if_gone()
         text = extracts[at].text()
-        block, part = _block(extracts[at], text, character, left)
+        block, part = _block(extracts[at], text, character, left, most_name)
         if not block:
             if blocks:
                 break
-            raise ArgumentError(
-                f"A page of {max(room.tokens, 0)} tokens holds no line.",
+            raise PageTooSmall(
+                f"A page of {max(room.tokens, 0)} tokens is too small for any text.",
                 "Ask with a larger budget.",
             )
         blocks.append(block)
@@ -239,27 +292,29 @@ def make_page(extracts: Sequence[Extract], cursor: Cursor, room: PageRoom) -> Pa
     return Page("".join(blocks), cursor.page, pages, following, tuple(shown))
 
 
-def _cost(record: Record) -> str:
+def _cost(record: Record, most: int) -> str:
     dates = [extract.date for extract in record.extracts if extract.date]
     span = f", {min(dates)} to {max(dates)}" if dates else ""
     notes = counted(len({extract.path for extract in record.extracts}), "note")
     about = "" if record.exact else "about "
-    return f"{record.subject}: {about}{record.tokens:,} tokens in {notes}{span}"
+    return f"{clipped(record.subject, most)}: {about}{record.tokens:,} tokens in {notes}{span}"
 
 
-def _block(extract: Extract, text: str, character: int, room: PageRoom) -> tuple[str, ShownExtract]:
-    """A part of an extract as printed, and the part itself; no block where none fits."""
+def _block(
+    extract: Extract, text: str, character: int, room: PageRoom, most: int
+) -> tuple[str, ShownExtract]:
+    """Print as much of an extract as fits; return the block and the part shown. The block may be empty."""
     rest = text[character : character + max(room.tokens, 1) * _MOST_CHARACTERS]
     nothing = ShownExtract(Source(extract.path), extract.date, "")
     if not rest:
-        head = f"### {extract.path} · {extract.date or UNDATED} · empty\n"
+        head = f"### {clipped(show_name(extract.path), most)} · {extract.date or UNDATED} · empty\n"
         return (head if room.share(head) == 1 else ""), nothing
     first = extract.first_line + _line_ends(text, character)
     part = _beginning(text, character, rest, room.tokens)
     while part:
         source = Source(extract.path, first, first + len(line_ends_kept(part)) - 1)
         shown = ShownExtract(source, extract.date, part)
-        block = _printed(shown)
+        block = _printed(shown, most)
         share = room.share(block)
         if share == 1:
             return block, shown
@@ -267,20 +322,23 @@ def _block(extract: Extract, text: str, character: int, room: PageRoom) -> tuple
     return "", nothing
 
 
-def _printed(shown: ShownExtract) -> str:
+def _printed(shown: ShownExtract, most: int) -> str:
     inside = "" if shown.text.endswith(("\n", "\r")) else " · no line end behind the last line"
-    return f"### {shown.source} · {shown.date or UNDATED}{inside}\n{fenced(shown.text)}\n"
+    name = clipped(show_name(shown.source.path), most)
+    return (
+        f"### {name}:{shown.source.lines} · {shown.date or UNDATED}{inside}\n{fenced(shown.text)}\n"
+    )
 
 
 def _line_ends(text: str, character: int) -> int:
-    """How many lines end before a character."""
+    """Count the lines that end before a character."""
     before = text[:character]
     lines = len(line_ends_kept(before))
     return lines if not before or before.endswith(("\n", "\r")) else lines - 1
 
 
 def _beginning(text: str, character: int, rest: str, tokens: int) -> str:
-    """About as much of the rest of a text as fits: whole lines, or a part of a long one."""
+    """Return about as much of the rest of a text as fits: whole lines, or a part of a long one."""
     lines = line_ends_kept(rest)
     kept = take_lines(lines, tokens)
     if kept:
@@ -290,14 +348,14 @@ def _beginning(text: str, character: int, rest: str, tokens: int) -> str:
 
 
 def _shorter(text: str, character: int, part: str, most: int) -> str:
-    """A beginning of a part: its whole lines, or a piece where not even one fits."""
+    """Shorten a part to its first whole lines, or to a piece of the first if no whole line fits."""
     part = part[:most]
     end = max(part.rfind("\n"), part.rfind("\r")) + 1
     return _whole_end(text, character, part[:end] if end else part)
 
 
 def _whole_end(text: str, character: int, part: str) -> str:
-    """A part that does not end inside of CRLF, unless it is nothing else."""
+    """Drop a final CR that would split a CRLF, unless the part is only that CR."""
     end = character + len(part)
     if len(part) > 1 and part.endswith("\r") and text[end : end + 1] == "\n":
         return part[:-1]
@@ -308,8 +366,8 @@ def _size(text: str) -> int:
     return len(text.encode("utf-8", "replace"))
 
 
-def _plan(record: Record, heavy_limit: int, room: int) -> tuple[str, tuple[Call, ...]]:
-    """Shards by month with their sizes and the call for each: a large task is to be split."""
+def _plan(record: Record, heavy_limit: int, room: int, most: int) -> tuple[str, tuple[Call, ...]]:
+    """Plan a large task: the shards by month, each with its size and its call."""
     months: dict[str, list[Extract]] = {}
     for extract in record.parts() if record.parts else record.extracts:
         month = first_day(extract.date)[:7] if extract.date else UNDATED
@@ -321,14 +379,15 @@ def _plan(record: Record, heavy_limit: int, room: int) -> tuple[str, tuple[Call,
         call = record.call.adding(since=month)
         calls.append(call if month == UNDATED else call.adding(until=month))
         notes = counted(len({extract.path for extract in extracts}), "note")
-        lines.append(f"- {month}: {tokens:,} tokens in {notes}: {calls[-1]}\n")
+        shown = _shown_call(calls[-1], most, "since", "until")
+        lines.append(f"- {month}: {tokens:,} tokens in {notes}: {shown}\n")
     text = (
         f"Over {heavy_limit:,} tokens: split the task. Read only the shards you need, or give"
         " query=…: every section that holds all its words.\n"
     )
     kept = take_lines(lines[:_MOST_SHARDS], room - count_tokens(text) - 30)
     earlier = len(lines) - kept
-    text += "".join(lines[earlier:])  # the newest ones, where not all fit
+    text += "".join(lines[earlier:])  # if not all fit, keep the newest
     if earlier:
         text += f"{earlier} earlier shards: narrow by since and until\n"
     return text, tuple(calls[earlier:])

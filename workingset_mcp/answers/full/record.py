@@ -1,7 +1,7 @@
-"""Which verbatim texts belong to a full context: a branch, a window of dates, a query, a day.
+"""Select the verbatim texts of a full context: by branch, window of dates, query and day.
 
-With a query: every section that holds all its words, not the top few. For a day: the notes as
-committed then, in a git work tree; else what is dated up to it. Not here: pages (`history`).
+With a query: every section that contains all its words, not only the best ones. As of a day: in a git work
+tree the notes as committed then, else the notes dated up to that day. Not here: pages (`pages`).
 """
 
 from collections.abc import Sequence
@@ -24,6 +24,7 @@ from workingset_mcp.answers.full.stretches import (
     sections_of_query,
     stretches_of,
 )
+from workingset_mcp.escaping import show_name
 from workingset_mcp.index import Engine, Scope, View
 from workingset_mcp.index.rows import NoteRow
 from workingset_mcp.notes.dates import last_day
@@ -31,14 +32,13 @@ from workingset_mcp.notes.markdown import line_ends_kept
 from workingset_mcp.notes.note import DatedStretch
 from workingset_mcp.vault.folder import Vault
 from workingset_mcp.vault.git import files_at
-from workingset_mcp.vault.ignoring import printable
 
 Spans = dict[str, list[tuple[int, int, str]]]  # path -> first line, last line, date
 
 
 def record_of(view: View, index: Engine, vault: Vault, request: FullRequest) -> Record:
-    """All that a request asks for."""
-    subject = printable(request.scope.branch) if request.scope.branch else vault.name
+    """Make the record of a request."""
+    subject = show_name(request.scope.branch or vault.name)
     if request.query:
         subject = f"{subject} with {request.query[:60]!r}"
     if request.as_of:
@@ -63,7 +63,7 @@ def _record_between(
     view: View, request: FullRequest, notes: Sequence[NoteRow], tokens: dict[int, int], *,
     exact: bool, subject: str,
 ) -> Record:  # fmt: skip
-    """What lies between two days, and how much cannot be placed there."""
+    """Make the record of a window of dates, with notices on notes that cannot be placed in it."""
     meter = Meter()
     extracts = _parts(view, request, notes, tokens, meter)
     shown = {extract.path for extract in extracts}
@@ -96,14 +96,14 @@ def _parts(
 
 
 def _tokens(view: View, index: Engine, notes: Sequence[NoteRow]) -> tuple[dict[int, int], bool]:
-    """Tokens by note; estimates where counting would keep the caller waiting."""
+    """Return tokens by note, and whether they are exact: estimate if counting would take too long."""
     if sum(note.size for note in notes if note.tokens is None) <= MOST_COUNTED_CHARACTERS:
         return tokens_of(view, index, notes), True
     return {n.id: n.tokens if n.tokens is not None else n.size // 4 for n in notes}, False
 
 
 def _record_at(view: View, vault: Vault, request: FullRequest, subject: str) -> Record:
-    """The state at a day: as committed, else what is dated up to it."""
+    """Make the record of a past day: the notes as committed then, else by the dates in the notes."""
     commit = files_at(vault.root, last_day(request.as_of))
     if not commit.reason:
         committed = committed_notes(vault, commit, request.scope.branch)
@@ -114,7 +114,7 @@ def _record_at(view: View, vault: Vault, request: FullRequest, subject: str) -> 
 
 
 def _record_by_dates(view: View, request: FullRequest, subject: str, reason: str) -> Record:
-    """What the notes themselves date up to a day."""
+    """Make the record of a past day from the dates in today's notes."""
     day = last_day(request.as_of)
     meter = Meter()
     notes = view.notes(request.scope.branch)
@@ -145,9 +145,9 @@ def _record_by_dates(view: View, request: FullRequest, subject: str, reason: str
 
 
 def _spans_up_to(view: View, notes: Sequence[NoteRow], branch: str | None, day: str) -> Spans:
-    """Notes and dated stretches up to a day; of later or undated ones their status blocks up to it.
+    """Return notes and dated stretches up to a day, and status blocks up to it in later or undated notes.
 
-    Nothing stands there twice: a status inside a stretch that is shown comes with it.
+    Nothing comes twice: a status inside a stretch that is shown is not added again.
     """
     up_to = Scope(until=day)
     spans: Spans = {
@@ -170,7 +170,7 @@ def _spans_up_to(view: View, notes: Sequence[NoteRow], branch: str | None, day: 
 def _sections_inside(
     view: View, request: FullRequest, notes: Sequence[NoteRow], spans: Spans, meter: Meter
 ) -> list[Extract]:
-    """Sections with all words of a query, as far as they lie in these spans and hold them there."""
+    """Return the parts of matching sections inside these spans that still contain all words of the query."""
     anytime = replace(request, scope=request.scope.anytime())
     found = []
     with Matcher(request.query) as matcher:

@@ -1,7 +1,7 @@
-"""Stretches of indexed notes that a window of dates or a query asks for, as extracts.
+"""Extract the stretches of indexed notes that a window of dates or a query asks for.
 
-A note of several dated sections (a diary, minutes of a year) is taken apart at their lines; what
-stands before or between them carries the note's own date, or none. Not here: a past day (`record`).
+A note with several dated sections (a diary, a year of minutes) is split at their lines; the text before or
+between them has the note's own date, or none. Not here: a past day (`record`).
 """
 
 import hashlib
@@ -21,12 +21,12 @@ from workingset_mcp.index.rows import NoteRow
 from workingset_mcp.notes.markdown import line_ends_kept
 from workingset_mcp.notes.note import DatedStretch
 
-MOST_COUNTED_CHARACTERS = 2_000_000  # more than this is estimated at first, and said so
+MOST_COUNTED_CHARACTERS = 2_000_000  # beyond this, tokens are estimated and the answer says so
 _OWN_DATE = ("front matter", "name", "folder", "year")
 
 
 class Dated(Protocol):
-    """What a note of the index and a parsed one have in common."""
+    """The fields that an indexed note and a parsed note share."""
 
     @property
     def date(self) -> str: ...
@@ -40,14 +40,14 @@ class Dated(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FullRequest:
-    """What full context is asked for: a scope, a query, and the day as of which (ISO, any precision)."""
+    """A request for full context: a scope, a query, and a past day (`as_of`, an ISO date of any precision)."""
 
     scope: Scope = WHOLE_VAULT
     query: str = ""
     as_of: str = ""
 
     def call(self) -> Call:
-        """The call that asks for it."""
+        """Return the tool call for this request."""
         scope = self.scope
         named = {
             "branch": scope.branch or "", "query": self.query,
@@ -58,25 +58,25 @@ class FullRequest:
 
 
 class Meter:
-    """Tokens of texts: exact up to a limit of characters, then estimated."""
+    """A token counter: exact up to a limit of characters, then estimating."""
 
     def __init__(self) -> None:
         self._characters = 0
 
     @property
     def exact(self) -> bool:
-        """Whether all was counted."""
+        """Whether every count so far was exact."""
         return self._characters <= MOST_COUNTED_CHARACTERS
 
     def tokens(self, text: str) -> int:
-        """Tokens of a text. Stops here when the caller is gone."""
+        """Count or estimate the tokens of a text. Stops if the caller is gone."""
         stop_if_gone()
         self._characters += len(text)
         return count_tokens(text) if self.exact else estimate_tokens(text)
 
 
 def stretches_of(note: Dated) -> list[DatedStretch]:
-    """A note's lines, each once, in dated stretches."""
+    """Split all lines of a note into dated stretches."""
     if len(note.units) < 2:
         return [DatedStretch(note.date, 1, note.line_count)]
     own = note.date if note.date_source in _OWN_DATE else ""
@@ -93,7 +93,7 @@ def stretches_of(note: Dated) -> list[DatedStretch]:
 
 
 def date_at(note: Dated, line: int, fallback: str = "") -> str:
-    """The date of the stretch that a line stands in, else the given one, else the note's."""
+    """Return the date of the stretch that contains a line, else `fallback`, else the note's date."""
     if len(note.units) > 1:
         for unit in note.units:
             if unit.first_line <= line <= unit.last_line:
@@ -102,17 +102,17 @@ def date_at(note: Dated, line: int, fallback: str = "") -> str:
 
 
 def extract_of(path: str, date: str, first: int, text: str, meter: Meter) -> Extract:
-    """An extract that keeps its text."""
+    """Make an extract that keeps its text in memory."""
     return Extract(path, date, first, meter.tokens(text), digest_of(text), partial(str, text))
 
 
 def digest_of(text: str) -> str:
-    """Digest of a text."""
+    """Return a digest of a text."""
     return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
 def note_extract(view: View, note: NoteRow, tokens: int) -> Extract:
-    """A whole note, read when it is shown."""
+    """Make an extract of a whole note, which is read when it is shown."""
     text = partial(view.text, note.id)
     return Extract(note.path, note.date, 1, tokens, note.digest.hex(), text)
 
@@ -120,7 +120,7 @@ def note_extract(view: View, note: NoteRow, tokens: int) -> Extract:
 def line_extracts(
     view: View, note: NoteRow, units: Sequence[DatedStretch], meter: Meter
 ) -> list[Extract]:
-    """Stretches of lines of a note, read again when they are shown."""
+    """Make extracts of stretches of a note, which are read again when they are shown."""
     if not units:
         return []
     lines = line_ends_kept(view.text(note.id))
@@ -136,7 +136,7 @@ def line_extracts(
 def dated_parts(
     view: View, request: FullRequest, note: NoteRow, tokens: int, meter: Meter
 ) -> list[Extract]:
-    """The note, or those of its stretches that lie in the window."""
+    """Extract the whole note, or its dated stretches in the window."""
     if len(note.units) < 2:
         return (
             [note_extract(view, note, tokens)] if request.scope.holds_first_day(note.date) else []
@@ -148,7 +148,7 @@ def dated_parts(
 def sections_of_query(
     view: View, request: FullRequest, notes: Sequence[NoteRow], meter: Meter
 ) -> list[tuple[Extract, int]]:
-    """Every section in the window that holds all words of its query, and its last line."""
+    """Extract every section in the window that contains all words of the query, each with its last line."""
     by_id = {note.id: note for note in notes}
     found = []
     for note_id, ordinal in sections_with(view, request.scope.branch, request.query):
@@ -166,7 +166,7 @@ def sections_of_query(
 
 
 def in_order(extracts: Sequence[Extract]) -> tuple[Extract, ...]:
-    """Extracts by date, path and line."""
+    """Sort extracts by date, path and line."""
     return tuple(sorted(extracts, key=lambda e: (e.date, e.path, e.first_line)))
 
 

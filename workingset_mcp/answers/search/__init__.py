@@ -1,6 +1,4 @@
-"""Search: words into concepts (`query`), sections that hold them (`hits`), their order (`rank`), passages
-under a budget (`pack`).
-"""
+"""Search: parse a query (`query`), find sections (`hits`), rank them (`rank`), pack passages (`pack`)."""
 
 from workingset_mcp.answers.search.pack import Passage, pack
 from workingset_mcp.answers.search.query import Concept, Query, parse_query

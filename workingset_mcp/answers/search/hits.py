@@ -1,7 +1,7 @@
-"""Which sections are hits of a query: how rare its concepts are here, and what is asked of the index.
+"""Find the sections that match a query: weigh its concepts by rarity, and query the index.
 
-A frequent word is looked for only beside another, so that a search takes about as long in a vault of
-any size. Not here: the order of what was found (`rank`).
+A frequent word is searched only together with another word, so that the time of a search hardly depends on
+the size of the vault. Not here: the final order (`rank`).
 """
 
 import math
@@ -16,25 +16,25 @@ from workingset_mcp.index.rows import Hit
 
 MATCHED = 200
 MOST_SCORED_ROWS = 1_000
-MOST_COMMON_ROWS = 2_000  # of the rarest word alone, where none is rare, or expected of a pair
+MOST_COMMON_ROWS = 2_000  # of the rarest word if searched alone; expected rows of a pair
 RARE = 20  # sections
 _PAIRED = 3
-_KIND_ORDER = {"word": 0, "phrase": 0, "date": 1, "cjk": 2}  # of concepts as rare as one another
+_KIND_ORDER = {"word": 0, "phrase": 0, "date": 1, "cjk": 2}  # between equally rare concepts
 
 
 class Weighed(NamedTuple):
-    """A concept with how rare it is here."""
+    """A concept with its rarity in this vault."""
 
     concept: Concept
     stems: tuple[str, ...]
-    beginnings: tuple[str, ...]  # what a word of each stem begins with
+    beginnings: tuple[str, ...]  # the prefix that all words of a stem share
     frequency: int
     idf: float
     in_forms: bool = False  # whether it stands among the other forms of words, in any section
 
 
 def weigh(concept: Concept, total: int, view: View, stemmer: Stemmer, scope: Scope) -> Weighed:
-    """A concept with its frequency in the vault; none where it does not stand in the scope."""
+    """Weigh a concept by its frequency in the vault; the frequency is 0 if the scope does not contain it."""
     stems = (
         tuple(stemmer.stem(word) for word in concept.words)
         if concept.kind != "cjk"
@@ -63,11 +63,11 @@ def among_forms(concept: Concept) -> Expr:
 
 
 def find_hits(present: Sequence[Weighed], total: int, view: View, scope: Scope) -> list[Hit]:
-    """The best sections by their words, best first.
+    """Return the best sections by their words, best first.
 
-    Rare words are ORed while few enough rows are scored, common ones only asked in pairs while few
-    sections hold both. Where no word is rare, the rarest is asked alone only if pairs are not enough.
-    In a narrower scope than the vault, how frequent a word is elsewhere is ignored.
+    Rare words are ORed as long as few rows must be scored; common words are searched only in pairs that few
+    sections contain. If no word is rare, the rarest is searched alone only if pairs find too few sections.
+    With a filter, vault-wide frequency is ignored.
     """
     most = MOST_COMMON_ROWS if scope == WHOLE_VAULT else math.inf
     by_rarity = sorted(present, key=_rarity)
@@ -84,7 +84,7 @@ def find_hits(present: Sequence[Weighed], total: int, view: View, scope: Scope) 
 
 
 def hits_of_rare(present: Sequence[Weighed], view: View, scope: Scope) -> set[int]:
-    """Sections that hold a word which hardly any other does: never crowded out by common words."""
+    """Return the sections with a rare word of the question, so that common words cannot crowd them out."""
     return {
         hit.section_id
         for one in present
@@ -94,14 +94,14 @@ def hits_of_rare(present: Sequence[Weighed], view: View, scope: Scope) -> set[in
 
 
 def _rarity(one: Weighed) -> tuple[int, int, str]:
-    """Sort key: the rarest first; of those as rare, a phrase before its first word."""
+    """Return the sort key: the rarest first; if equally rare, a phrase before its first word."""
     concept = one.concept
     spelled = concept.text.replace("-", "") if concept.kind == "date" else " ".join(concept.words)
     return one.frequency, _KIND_ORDER[concept.kind], f"{spelled}."
 
 
 def _pairs(by_rarity: Sequence[Weighed], most: float) -> list[Expr]:
-    """What asks for pairs of the first of some words, whose frequencies multiply to at most `most`."""
+    """Pair the rarest words if the product of their frequencies is at most `most`."""
     return [
         _both(one, other)
         for one, other in combinations(by_rarity[:_PAIRED], 2)

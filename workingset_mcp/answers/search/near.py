@@ -1,7 +1,7 @@
-"""Words of the notes that look like one which no note holds: named to the caller, never searched.
+"""Find words of the notes that look like an absent word. The answer names them; they are never searched.
 
-What is looked at is bounded, and depends on what the notes say alone. Not here: which words are
-absent (`rank`).
+The work is bounded, and the result depends only on the text of the notes. Not here: which words are absent
+(`rank`).
 """
 
 import re
@@ -15,22 +15,22 @@ from workingset_mcp.notes.folding import as_read, fold
 MOST_NEAR = 3
 LIKENESS = 0.86
 _MOST_ALIKE = 8
-_MOST_WORDS = 20_000  # of a beginning
+_MOST_WORDS = 20_000  # with the same first two letters
 _MOST_SCORED_ROWS = 1_000
 _MOST_NOTES = 100
 
 
 def nearest_words(word: str, view: View, stemmer: Stemmer, scope: Scope) -> tuple[str, ...]:
-    """Words as they are written in notes of a scope, that look like an absent one.
+    """Return words that look like an absent one, spelled as in the notes of a scope.
 
-    Each is looked for once: a caller who found nothing asks again with the same words and others.
+    The result is cached: a caller who found nothing often repeats the same words with others.
     """
-    asked = ("near", word, scope)
-    return view.once(asked, lambda: _nearest_words(word, view, stemmer, scope))
+    key = ("near", word, scope)
+    return view.once(key, lambda: _nearest_words(word, view, stemmer, scope))
 
 
 def _nearest_words(word: str, view: View, stemmer: Stemmer, scope: Scope) -> tuple[str, ...]:
-    from rapidfuzz import process  # 35 ms, for a word that no note holds
+    from rapidfuzz import process  # 35 ms, only for absent words
     from rapidfuzz.distance import JaroWinkler
 
     if len(word) < 3:
@@ -60,7 +60,7 @@ def _best_section(stem: str, view: View, scope: Scope) -> Iterator[str]:
 
 
 def _first_notes(view: View, scope: Scope) -> Iterator[str]:
-    """Notes by path, with their paths: what is in many sections is in one of the first."""
+    """Yield paths and texts of the first notes by path: a frequent word occurs in one of them."""
     for note_id, path in view.first_notes(scope, _MOST_NOTES):
         yield path
         yield view.text(note_id)

@@ -1,7 +1,7 @@
-"""What is shown of the ranked sections: passages in tiers, each run of lines as it stands.
+"""Choose what to show of the ranked sections: passages in tiers, as verbatim runs of lines.
 
-The first two passages are large, the next four smaller, then many small ones: a small budget so
-reaches rank 20 and deeper. Pure. Not here: the order (`rank`) and the answer around it (`reply`).
+The first two passages are large, the next four smaller, the rest small: so even a small budget reaches rank
+20 and beyond. Pure. Not here: the order (`rank`) and the answer around it (`reply`).
 """
 
 import re
@@ -14,17 +14,19 @@ from workingset_mcp.answers.answer import Source, fenced
 from workingset_mcp.answers.budget import count_tokens, cut_to_tokens
 from workingset_mcp.answers.search.hits import Weighed
 from workingset_mcp.answers.search.rank import Ranked, begins_a_word
+from workingset_mcp.caller import stop_if_gone
+from workingset_mcp.escaping import show_line, show_name
 from workingset_mcp.notes.folding import CJK, all_forms, fold
 from workingset_mcp.notes.markdown import split_lines
 
 LONG_LINE = 300
 LEAST_PASSAGE_TOKENS = 30
 LEAST_CAP_TOKENS = 120
-MOST_STEMS, MOST_STEM_CHARACTERS = 64, 64  # of a phrase: a longer one is told by its beginning
+MOST_STEMS, MOST_STEM_CHARACTERS = 64, 64  # of a phrase; the rest of a longer one is ignored
 
 
 class Tier(NamedTuple):
-    """How much of a passage is shown: whole up to so many tokens, else windows around hits."""
+    """How much of a passage is shown: all of it up to `whole_tokens`, else windows around hits."""
 
     whole_tokens: int
     hits: int
@@ -41,13 +43,13 @@ TIERS = (*_FIRST, *_NEXT)
 
 _IN_A_WORD = re.compile(rf"[^\W{CJK}]")
 _WORD_SIGN = re.compile(r"\w")
-_NO_LETTERS = b"*_`#>-+ \t\n\v\f\r\x1c\x1d\x1e\x1f"  # emphasis, marks and blanks
+_NO_LETTERS = b"*_`#>-+ \t\n\v\f\r\x1c\x1d\x1e\x1f"  # emphasis, line marks and whitespace
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])")
 _ASCII_SENTENCE_END = re.compile(r"[.!?;]\s+")  # five times as fast
 
 
 class Piece(NamedTuple):
-    """A line, or a sentence of an over-long line: the smallest thing shown."""
+    """A line, or a sentence of an over-long line: the smallest unit shown."""
 
     line: int
     text: str
@@ -63,7 +65,7 @@ class Look(NamedTuple):
 
 
 class Passage(NamedTuple):
-    """Shown runs of one section: (first line, last line, verbatim text, whether lines are cut)."""
+    """The shown runs of one section: (first line, last line, verbatim text, whether lines are cut)."""
 
     ranked: Ranked
     runs: tuple[tuple[int, int, str, bool], ...]
@@ -73,7 +75,7 @@ class Passage(NamedTuple):
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """Where its runs stand; the note as a whole where it is only named."""
+        """The sources of the runs; the whole note if the passage only names it."""
         path = self.ranked.note.path
         runs = tuple(Source(path, first, last) for first, last, _, _ in self.runs)
         return runs or (Source(path),)
@@ -82,13 +84,14 @@ class Passage(NamedTuple):
 def pack(
     ranked: Sequence[Ranked], weighed: Sequence[Weighed], budget_tokens: int
 ) -> tuple[list[Passage], int]:
-    """Passages that fit into `budget_tokens` as printed, best first, and how many were left over."""
+    """Return the passages that fit into `budget_tokens` as printed, best first, and how many do not."""
     finders = [Look(w.idf, _finder(w), w.in_forms) for w in weighed if w.frequency]
     passages: list[Passage] = []
     left = budget_tokens
     distinct = list(_without_copies(ranked))
     sections = Counter(one.note.id for one, _ in distinct)
     for at, (one, copies) in enumerate(distinct):
+        stop_if_gone()
         if left < LEAST_PASSAGE_TOKENS:
             return passages, len(distinct) - at
         tier = TIERS[at] if at < len(TIERS) else _REST
@@ -105,8 +108,8 @@ def pack(
 
 
 def _named(one: Ranked, copies: tuple[Source, ...]) -> Passage:
-    """A note that says nothing but its tags and names: it is named."""
-    text = f"found by its tags or names: {one.note.path} · {_heading_line(one)}\n"
+    """Name a note that has no text beside its tags and names."""
+    text = f"found by its tags or names: {show_name(one.note.path)} · {_heading_line(one)}\n"
     return Passage(one, (), copies, text, count_tokens(text))
 
 
@@ -114,7 +117,7 @@ def _smaller(
     one: Ranked, copies: tuple[Source, ...], left: int,
     finders: Sequence[Look],
 ) -> Passage | None:  # fmt: skip
-    """A first passage where room is short: less and less is tried until it fits as printed."""
+    """Make the first passage if room is short: try less and less until it fits as printed."""
     for share in (1.0, 0.8, 0.6, 0.5, 0.4):
         passage = _passage(one, copies, _REST, int(left * share), finders, tight=True)
         if passage and passage.tokens <= left:
@@ -123,12 +126,12 @@ def _smaller(
 
 
 def _cost(line: str) -> int:
-    """About what a line costs; a passage is counted exactly once it is printed."""
+    """Estimate the tokens of a line; the printed passage is counted exactly."""
     return len(line) * 5 // 18 + 2 if line.isascii() else count_tokens(line) + 1
 
 
 def _without_copies(ranked: Sequence[Ranked]) -> Iterator[tuple[Ranked, tuple[Source, ...]]]:
-    """Each text once: the newest note that holds it, with the others named."""
+    """Yield each text once, from the newest note that contains it, with the other notes as copies."""
     groups: dict[str | int, list[Ranked]] = {}
     for one in ranked:
         letters = _letters_of(one)
@@ -140,7 +143,7 @@ def _without_copies(ranked: Sequence[Ranked]) -> Iterator[tuple[Ranked, tuple[So
 
 
 def _letters_of(one: Ranked) -> str:
-    """A section's text as copies share it: no heading, blanks, emphasis or case."""
+    """Reduce a section's text to what copies share: no heading, whitespace, emphasis or case."""
     text = one.section.text[one.section.skip :]
     if _has_heading_line(one) and not one.section.skip:
         text = text.partition("\n")[2]
@@ -178,7 +181,7 @@ def _passage(
 def _beginning(
     pieces: Sequence[Piece], finders: Sequence[Look], room: int
 ) -> tuple[list[Piece], list[int]]:
-    """The stretch of the best piece that says most, where even that piece is longer than the room."""
+    """Cut the best piece, which is longer than the room, to its most relevant stretch."""
 
     def value(text: str) -> float:
         folded = fold(text)
@@ -196,13 +199,13 @@ def _beginning(
 
 
 def _pieces(one: Ranked) -> list[Piece]:
-    """Lines of a section without its heading line and front matter; long ones in sentences."""
+    """Split a section into lines without its heading and front matter, and long lines into sentences."""
     section = one.section
     skipped = len(split_lines(section.text[: section.skip])) if section.skip else 0
     lines = split_lines(section.text)[skipped:]
     number = section.first_line + skipped
     if _has_heading_line(one) and not skipped and any(line.strip() for line in lines[1:]):
-        lines, number = lines[1:], number + 1  # a heading alone is shown
+        lines, number = lines[1:], number + 1  # unless the heading is all there is
     pieces: list[Piece] = []
     for at, line in enumerate(lines, number):
         if len(line) <= LONG_LINE:
@@ -217,7 +220,7 @@ def _pieces(one: Ranked) -> list[Piece]:
 
 
 def _sentences(number: int, line: str) -> Iterator[Piece]:
-    """Pieces of a long line, cut at sentence ends, else hard."""
+    """Cut a long line at sentence ends, else after 1,200 characters."""
     start = 0
     ends = _ASCII_SENTENCE_END if line.isascii() else _SENTENCE_END
     for matched in ends.finditer(line):
@@ -237,7 +240,7 @@ def _windows(
     pieces: Sequence[Piece], costs: Sequence[int], tier: Tier, room: int,
     finders: Sequence[Look],
 ) -> list[int]:  # fmt: skip
-    """Indexes of the pieces worth showing: the best ones, each with a little around it."""
+    """Return the indexes of the pieces worth showing: the best ones, each with some lines around it."""
     whole = fold("\n".join([piece.text for piece in pieces]))
     there = [look for look in finders if look.holds(whole)]
     lines = whole.split("\n")
@@ -256,7 +259,7 @@ def _windows(
     used = 0
     for best in sorted(range(len(pieces)), key=lambda at: (-values[at], at))[: tier.hits]:
         if not chosen and costs[best] > room:
-            return []  # what says most is cut, not passed over
+            return []  # the caller cuts the best piece instead of skipping it
         if values[best] <= 0 and chosen:
             break
         around = [
@@ -296,7 +299,7 @@ def _runs(pieces: Sequence[Piece], chosen: Sequence[int]) -> Iterator[tuple[int,
 
 
 def _is_cut(pieces: Sequence[Piece], first: int, last: int) -> bool:
-    """Whether a run begins or ends inside a line."""
+    """Return whether a run begins or ends inside a line."""
     before = first > 0 and pieces[first - 1].line == pieces[first].line
     return before or (last + 1 < len(pieces) and pieces[last + 1].line == pieces[last].line)
 
@@ -307,18 +310,18 @@ def _heading_line(one: Ranked) -> str:
         headings = headings[1:]
     names = " › ".join(heading[:60] for heading in headings[-2:])
     date = one.section.date or one.note.date
-    return " · ".join(filter(None, (date, one.note.title[:60], names)))
+    return show_line(" · ".join(filter(None, (date, one.note.title[:60], names))))
 
 
 def _printed(
     one: Ranked, head: str, runs: Sequence[tuple[int, int, str, bool]], copies: Sequence[Source]
 ) -> str:
-    blocks = []
+    blocks, path = [], show_name(one.note.path)
     for at, (first, last, text, cut) in enumerate(runs):
         lines = f"{first}-{last}" if last > first else str(first)
         about = f" · {head}" if at == 0 else ""
         part = " · part of the line" if cut and first == last else " · lines cut" if cut else ""
-        blocks.append(f"### {one.note.path}:{lines}{about}{part}\n{fenced(text)}\n")
+        blocks.append(f"### {path}:{lines}{about}{part}\n{fenced(text)}\n")
     if copies:
         more = f" and {len(copies) - 3} more" if len(copies) > 3 else ""
         blocks.append(f"the same text: {', '.join(map(str, copies[:3]))}{more}\n")
@@ -326,7 +329,7 @@ def _printed(
 
 
 def _finder(one: Weighed) -> Callable[[str], bool]:
-    """Whether a folded line holds a concept: by the stem of its words, at a word's beginning."""
+    """Return a test whether a folded line contains a concept: some word begins with its stem."""
     ways = [_own_finder(one), *map(_finder_of, one.concept.forms)]
     return ways[0] if len(ways) == 1 else lambda text: any(holds(text) for holds in ways)
 
@@ -350,10 +353,10 @@ def _finder_of(words: Sequence[str]) -> Callable[[str], bool]:
 
 
 def _follow_each_other(text: str, stems: Sequence[str]) -> bool:
-    """Whether words that begin with these stems follow each other, three other signs apart at most.
+    """Return whether words with these stems follow each other, at most three other characters apart.
 
-    Sets of places are numbers, a bit for each place: the cost is linear in the text. A pattern would
-    try every way to part the words.
+    A set of places is an integer with one bit for each place, which makes the cost linear in the text. A
+    regular expression would try every way to split the words.
     """
     first, *others = [stem[:MOST_STEM_CHARACTERS] for stem in stems[:MOST_STEMS]]
     begins = _bits((at for at in _places_of(first, text) if _begins_there(text, at)), len(text))
@@ -373,7 +376,7 @@ def _follow_each_other(text: str, stems: Sequence[str]) -> bool:
 
 
 def _bits(places: Iterable[int], length: int) -> int:
-    """A number with a bit for each of these places in a text."""
+    """Return an integer with one bit set for each of these places in a text."""
     signs = bytearray(b"0") * (length + 1)
     for at in places:
         signs[length - at] = 49  # "1"
@@ -385,7 +388,7 @@ def _begins_there(text: str, at: int) -> bool:
 
 
 def _places_of(needle: str, text: str) -> Iterator[int]:
-    """Every place of a needle in a text, those that overlap too."""
+    """Yield every place of a needle in a text, overlapping ones included."""
     at = text.find(needle)
     while at >= 0:
         yield at

@@ -1,7 +1,7 @@
-"""What a person typed, as concepts: words, phrases, CJK pairs, dates. Pure.
+"""Parse a query into concepts: words, phrases, CJK pairs, dates. Pure.
 
-Each concept carries the expression that the index is asked for. Not here: how often a concept occurs
-and which sections hold it (`hits`).
+Each concept carries its query expression for the index. Not here: how often a concept occurs, and in which
+sections (`hits`).
 """
 
 import re
@@ -32,7 +32,7 @@ MOST_QUERY_CHARACTERS = 10_000
 _CJK_FUNCTION = frozenset(
     "的了是在吗呢和与什么哪谁这那个多少如何怎はがをにのでとへもやかってしいなられるたすま를을가이은는에의로과와도"
 )
-LETTER = r"[^\W_]"  # of words as the index splits them (not CJK)
+LETTER = r"[^\W_]"  # a letter of a word as the index splits words (not CJK)
 _WORD = re.compile(f"{LETTER}+")
 _SPACE = re.compile(r"\s+")
 _OUTER = " \t\"“”„«»‹›「」『』（）()[]{}<>,;:!?¿¡…*~`|=^'’‘.。、，！？；：-–—/\\&_"
@@ -43,42 +43,42 @@ _SYMBOLS = re.compile(r"[+#%$€@&]|^\.")
 _NEGATION = re.compile(r"^(?:[a-z]{2,6}n|ca|wo)['’]t$", re.IGNORECASE)
 _QUOTED = re.compile(r'["“”„«»]([^"“”„«»]{2,200})["“”«»]')
 
-_Asked: TypeAlias = tuple[str, tuple[str, ...], str]  # kind, words, and the literal word
+_Key: TypeAlias = tuple[str, tuple[str, ...], str]  # the kind, words and literal of a concept
 ConceptKind = Literal["word", "phrase", "cjk", "date"]
 
 
 @dataclass(frozen=True, slots=True)
 class Concept:
-    """One thing a question asks for: `expr` of the index, `words` in a text."""
+    """One thing that a query asks for: `expr` finds it in the index, `words` in a text."""
 
-    text: str  # as a person reads it
+    text: str  # for people
     kind: ConceptKind
     expr: Expr
     words: tuple[str, ...]  # folded
     literal: str = ""  # folded, with symbols the tokenizer drops (`c++`)
     weight: float = 1.0
-    own: bool = True  # of the question itself, not of `also` or the glossary
+    own: bool = True  # from the question itself, not from `also` or the glossary
     forms: tuple[tuple[str, ...], ...] = ()  # words that stand for the same, folded
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A question as concepts; `also` counts the ones a caller added; `named` says what else is searched."""
+    """A parsed query; `also` are the words a caller added, `named` the words the glossary added."""
 
     text: str
     concepts: tuple[Concept, ...]
     dates: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
     named: tuple[str, ...] = field(default=())
-    cjk_words: tuple[str, ...] = ()  # CJK stretches of the question that read as words
+    cjk_words: tuple[str, ...] = ()  # CJK words of the question
 
 
 def parse_query(
     text: str, *, also: Sequence[str] = (), glossary: Mapping[str, Sequence[str]] | None = None
 ) -> Query:
-    """Concepts of a question, of the words a caller added, and of the glossary's."""
+    """Parse a question, the words a caller added, and those of the glossary into concepts."""
     text = _clean(text)
-    found: dict[_Asked, Concept] = {}
+    found: dict[_Key, Concept] = {}
     dates: list[str] = []
     _collect(text, 1.0, found, dates)
     own = len(found)
@@ -107,12 +107,12 @@ def parse_query(
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text as the index splits them (not CJK)."""
+    """Split a text into words as the index does (not CJK)."""
     return _WORD.findall(text)
 
 
 def cjk_phrase(word: str) -> Phrase:
-    """A CJK word of two characters or more: its pairs of characters, one after the other."""
+    """Return the phrase of a CJK word of two or more characters: its overlapping character pairs."""
     return Phrase(tuple(word[at : at + 2] for at in range(len(word) - 1)), "cjk")
 
 
@@ -122,8 +122,8 @@ def _clean(text: str) -> str:
     return joined_numbers(text)
 
 
-def _collect(text: str, weight: float, found: dict[_Asked, Concept], dates: list[str]) -> None:
-    """Add the concepts of one text; stop words only when nothing else is left."""
+def _collect(text: str, weight: float, found: dict[_Key, Concept], dates: list[str]) -> None:
+    """Add the concepts of one text; keep stop words only if it has nothing else."""
     rest = []
     at = 0
     for date in find_dates(text):
@@ -225,7 +225,7 @@ def _cjk_concepts(token: str, weight: float, *, keep_stop_words: bool) -> Iterat
 
 
 def _cjk_words(text: str) -> Iterator[str]:
-    """Runs of Hangul as they stand; runs of Han and Kana cut at their function characters."""
+    """Yield whole runs of Hangul; split runs of Han and Kana at function characters."""
     for run in CJK_RUN.findall(searchable(text)):
         if len(run) > 1 and _HANGUL.fullmatch(run):
             yield run

@@ -1,7 +1,7 @@
-"""Which sections answer a query, best first: hits by bm25 on weighted columns, re-ranked on the text.
+"""Rank the sections for a query: hits by bm25 on weighted columns, re-ranked on their text.
 
-The constants stand on a plateau (measured on eleven public vaults): what moved no number is left
-out. Not here: which sections are looked at (`hits`), what is shown of one (`pack`).
+The constants are on a plateau, measured on eleven public vaults; a signal that improved nothing was left
+out. Not here: which sections are considered (`hits`), what is shown of one (`pack`).
 """
 
 import re
@@ -15,6 +15,7 @@ from workingset_mcp.answers.search.compounds import compounds_with
 from workingset_mcp.answers.search.hits import Weighed, find_hits, hits_of_rare, weigh
 from workingset_mcp.answers.search.near import nearest_words
 from workingset_mcp.answers.search.query import Concept, Query, cjk_phrase, words_of
+from workingset_mcp.caller import stop_if_gone
 from workingset_mcp.index import Scope, Stemmer, View
 from workingset_mcp.index.query import Term, any_of
 from workingset_mcp.index.rows import NoteRow, SectionRow
@@ -22,14 +23,14 @@ from workingset_mcp.notes.dates import date_words
 from workingset_mcp.notes.folding import CJK, CJK_RUN, all_forms, as_read, fold
 
 RERANKED = 60
-BOOST = 1.5  # what the branch of `--boost` is worth
+BOOST = 1.5  # factor for sections of the boosted branch
 NEAR_CHARACTERS = 50
 SHORT_CHARACTERS = 60
-OWN_WORDS = 0.6  # what the typed words are worth beside those of `also`
+OWN_WORDS = 0.6  # bonus for words of the question if `also` adds others
 OWN_BESIDE_GLOSSARY = 0.9
-EXACT, EXACT_ALONE = 0.2, 1.0  # what the very word is worth beside one that only shares its stem
+EXACT, EXACT_ALONE = 0.2, 1.0  # bonus for the exact word, not only its stem
 WEAK_BELOW = 0.38
-MOST_ABSENT = 8  # words that are named as in no note, with what is near them
+MOST_ABSENT = 8  # absent words that an answer names, with near ones
 _MOST_POSITIONS = 50
 _LETTERS = re.compile(rf"[^\W_{CJK}]+")  # as `_is_letter`
 
@@ -37,7 +38,7 @@ Finder = Callable[[str, int], tuple[list[int], bool]]
 
 
 class Ranked(NamedTuple):
-    """A section in order, with its note and how much of the question it covers (by weight)."""
+    """A ranked section with its note, its score, and the share of the question it covers, by weight."""
 
     section: SectionRow
     note: NoteRow
@@ -47,7 +48,7 @@ class Ranked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """What a search found: sections best first, absent words, and whether it is weak."""
+    """The result of a search: sections best first, absent words, and whether the match is weak."""
 
     ranked: tuple[Ranked, ...]
     weighed: tuple[Weighed, ...]
@@ -59,7 +60,7 @@ class Ranking:
 def rank(query: Query, view: View, stemmer: Stemmer, scope: Scope) -> Ranking:
     """Rank the sections in a scope for a query.
 
-    A word that stands outside the window of dates alone is not absent.
+    A word that occurs only outside the window of dates does not count as absent.
     """
     anytime, total = scope.anytime(), view.section_count()
     weighed = [_weigh(c, total, view, stemmer, anytime) for c in query.concepts]
@@ -91,6 +92,7 @@ def rank(query: Query, view: View, stemmer: Stemmer, scope: Scope) -> Ranking:
     sought = _sought(query, present, stemmer)
     ranked = []
     for hit in hits:
+        stop_if_gone()
         base = hit.score / best + 0.35 * of_note[hit.note_id]
         ranked.append(_rerank(base, sections[hit.section_id], notes[hit.note_id], sought))
     ranked.sort(key=lambda r: (-r.score, r.note.path, r.section.first_line, r.section.ordinal))
@@ -123,7 +125,7 @@ def _absent_parts(word: str, view: View, scope: Scope) -> list[str]:
 
 
 def boost_and_cut(ranking: Ranking, branch: str | None, top: int | None) -> Ranking:
-    """The ranking with sections of `branch` weighed 1.5 times, cut to the best `top`."""
+    """Weigh sections of `branch` 1.5 times as much, and keep the best `top`."""
     ranked = list(ranking.ranked)
     if branch is not None:
         ranked = [
@@ -135,12 +137,12 @@ def boost_and_cut(ranking: Ranking, branch: str | None, top: int | None) -> Rank
 
 
 class _Sought(NamedTuple):
-    """What every section is compared with: the concepts of a query, and how much each counts."""
+    """The concepts of a query with their weights, to compare each section with."""
 
     dates: tuple[str, ...]
     concepts: tuple[tuple[Weighed, Finder], ...]
     total: float  # weight of all concepts that occur
-    typed: float  # of those of the question itself
+    typed: float  # weight of those in the question itself
     own_weight: float
     exact_weight: float
 
@@ -193,7 +195,7 @@ def _as_written(section: SectionRow, note: NoteRow) -> str:
 
 
 def _finder(one: Weighed, stemmer: Stemmer) -> Finder:
-    """What finds a concept in a folded text: its places, and whether its very word stands in the body."""
+    """Return a function that finds a concept in a folded text: its places, and whether the body has it exactly."""
     finders = [_own_finder(one, stemmer)]
     for form in one.concept.forms:
         if len(form) > 1:
@@ -206,7 +208,7 @@ def _finder(one: Weighed, stemmer: Stemmer) -> Finder:
 
 
 def _find_any(finders: Sequence[Finder], text: str, body_at: int) -> tuple[list[int], bool]:
-    """The places of the first form that stands there; only the one that was typed is exact."""
+    """Return the places of the first form in the text; only the typed form counts as exact."""
     for find in finders:
         positions, is_exact = find(text, body_at)
         if positions:
@@ -233,7 +235,7 @@ def _find_word(
 ) -> tuple[list[int], bool]:
     positions: list[int] = []
     exact = False
-    if needle not in text:  # of most sections most words
+    if needle not in text:  # true for most words in most sections
         return positions, exact
     for place in starts_of_words(text, needle):
         rest = _LETTERS.match(text, place + len(needle))
@@ -256,19 +258,19 @@ def _find_phrase(words: Sequence[str], text: str, body_at: int) -> tuple[list[in
 
 
 def _is_letter(character: str) -> bool:
-    """Whether a character belongs to a word of letters; CJK text ends one."""
+    """Return whether a character belongs to a word of letters; a CJK character does not."""
     return character.isalnum() and not CJK_RUN.match(character)
 
 
 def starts_of_words(text: str, needle: str) -> Iterator[int]:
-    """Where words begin with the needle in a folded text."""
+    """Yield the places in a folded text where a word begins with the needle."""
     for place in _occurrences(text, needle):
         if not place or not _is_letter(text[place - 1]):
             yield place
 
 
 def begins_a_word(text: str, needle: str) -> bool:
-    """Whether a word of a folded text begins with the needle."""
+    """Return whether a word of a folded text begins with the needle."""
     place = text.find(needle)
     while place > 0 and _is_letter(text[place - 1]):
         place = text.find(needle, place + len(needle))
@@ -287,7 +289,7 @@ def _occurrences(text: str, needle: str) -> Iterator[int]:
 
 
 def _nearness(places: Sequence[tuple[float, list[int]]]) -> float:
-    """Share of neighbouring concept pairs that stand close together somewhere."""
+    """Return the share of neighbouring concept pairs that occur close together somewhere, by weight."""
     together = possible = 0.0
     for (idf, first), (next_idf, second) in pairwise(places):
         weight = min(idf, next_idf)
@@ -313,7 +315,7 @@ def _is_dated(concept: Concept, note: NoteRow, section: SectionRow) -> bool:
 
 
 def _is_weak(ranked: Sequence[Ranked], weighed: Sequence[Weighed]) -> bool:
-    """Whether even the best section covers little of the question's own words."""
+    """Return whether even the best section covers little of the question."""
     total = sum(w.idf for w in weighed)
     absent = sum(w.idf for w in weighed if not w.frequency) / total
     best = ranked[0]

@@ -1,4 +1,4 @@
-"""Words of English, German, French, Spanish, Portuguese, Italian and Dutch that ask for nothing. Data only."""
+"""Stop words of English, German, French, Spanish, Portuguese, Italian and Dutch. Data only."""
 
 TEXT = """\
     a aan aber about after ai al all alle als am an and any ao aos are as at até au auch auf

@@ -1,7 +1,7 @@
-"""The rule on written briefs: what a `brief.md` says must be what the notes give.
+"""The rule on written briefs: a `brief.md` must match its notes.
 
-A brief also depends on its day (dates that lie ahead count more). Days that pass are no fault: a
-written brief is right when it is what these notes give on any day since. Not here: writing them.
+A brief also depends on the day it is made (future dates count more). A written brief is right if the notes
+give the same brief on any day since the newest note. Not here: writing briefs.
 """
 
 import re
@@ -13,12 +13,12 @@ from workingset_mcp.notes.note import decode, parse_note
 from workingset_mcp.notes.written_brief import unsigned
 from workingset_mcp.settings import today
 
-MOST_DAYS = 60  # tried after the newest note, and before today
+MOST_DAYS = 60  # days to try after the newest note, and before today
 _HEAD = re.compile(r"^(as_of|fingerprint): *'?([^'\n]*)", re.MULTILINE)
 
 
 def stale_brief(reading: Reading) -> Iterator[Finding]:
-    """WS102: a `brief.md` that is not what the notes say now."""
+    """WS102: find a `brief.md` that no longer matches its notes."""
     workspace, name = reading.workspace, reading.name
     file = workspace.vault.root / name / "brief.md"
     path = file.relative_to(workspace.vault.root).as_posix()
@@ -33,18 +33,18 @@ def stale_brief(reading: Reading) -> Iterator[Finding]:
     if written is None:
         yield Finding(path, 0, "was edited since it was written", f"{fix} --force")
     elif not any(workspace.brief(name, day=day).body == written for day in _days(reading, written)):
-        yield Finding(path, 0, "differs from what the notes give now", fix)
+        yield Finding(path, 0, "no longer matches its notes", fix)
 
 
 def _days(reading: Reading, written: str) -> Iterator[date]:
-    """Today; while the notes are those of the written brief, also the days since their newest."""
+    """Yield today, and the days since the newest note if the notes are still those of the written brief."""
     now = today()
     yield now
-    said = dict(_HEAD.findall(written[:1_000]))
-    if said.get("fingerprint") != reading.materials.fingerprint:
+    fields = dict(_HEAD.findall(written[:1_000]))
+    if fields.get("fingerprint") != reading.materials.fingerprint:
         return
     try:
-        first = date.fromisoformat(said.get("as_of", ""))
+        first = date.fromisoformat(fields.get("as_of", ""))
     except ValueError:
         first = now - timedelta(days=MOST_DAYS)
     days = (now - first).days

@@ -1,11 +1,11 @@
-"""Rules on notes: figures, statuses, items, and notes that could not be read whole."""
+"""The rules on notes: figures, statuses, items, and notes that could not be read in full."""
 
 import re
 from collections.abc import Iterator
 from datetime import timedelta
 from functools import lru_cache
 
-from workingset_mcp.cli.check.reading import Finding, Reading, said
+from workingset_mcp.cli.check.reading import Finding, Reading, normalized
 from workingset_mcp.index.rows import ItemRow
 from workingset_mcp.notes.lines import DONE_STATES, OPEN_STATES
 from workingset_mcp.notes.note import RemarkKind
@@ -23,16 +23,16 @@ _FIGURE = re.compile(
 )
 _LEAST_FIGURE = 5
 _YEAR = re.compile(r"(?:19|20)\d\d")  # `the 2021 user survey`
-_MOST_BRANCHES = 2  # an item that stands in more of them is a list that many fill in
+_MOST_BRANCHES = 2  # an item in more branches belongs to a form that each of them fills in
 
 
 def unlabelled_totals(reading: Reading) -> Iterator[Finding]:
-    """WS301: several figures beside words for people and seats, and no labelled total.
+    """WS301: find several figures for people or seats in a branch without a labelled total.
 
-    A branch without a status has minutes of many matters: its figures answer different questions.
+    A branch without a status is skipped: its figures usually answer different questions.
     """
     if not reading.name.partition("/")[2] or not reading.materials.status:
-        return  # only one customer or project has one answer
+        return  # only a single customer or project has one right answer
     for fact in reading.materials.facts:
         if re.search(rf"\b(?:{_PEOPLE})\b", fact.text, re.IGNORECASE) and re.search(
             r"\d", fact.text
@@ -55,13 +55,13 @@ def unlabelled_totals(reading: Reading) -> Iterator[Finding]:
     shown = ", ".join(f"{text!r} ({where}:{at})" for where, at, text in places[:5])
     yield Finding(
         *places[0][:2],
-        f"{len(figures)} figures that may be taken for one another: {shown}",
+        f"{len(figures)} figures that are easy to confuse: {shown}",
         "add one labelled line, e.g. `Fact: developers in all: …, not the workshop group`",
     )
 
 
 def status_dates(reading: Reading) -> Iterator[Finding]:
-    """WS302: a status without a readable date, two of a day without times, one in the future."""
+    """WS302: find a status without a readable date, two of one day without times, or one in the future."""
     rows = [
         row
         for row in reading.materials.branch.statuses
@@ -77,35 +77,35 @@ def status_dates(reading: Reading) -> Iterator[Finding]:
             what = "reads two ways" if row.status.ambiguous else "has no date"
             yield Finding(*where, f"status {heading!r} {what}", "write its date as 2026-06-16")
         elif row.status.date > tomorrow:
-            yield Finding(*where, f"status {heading!r} is dated ahead", "correct its date")
+            yield Finding(*where, f"status {heading!r} is in the future", "correct its date")
         elif len(row.status.date) == 10 and not row.status.time:
             if row.status.date in days:
                 also = f"(also {days[row.status.date]})"
                 what = f"a second status of {row.status.date} {also}, neither with a time"
-                yield Finding(*where, what, "add the time behind the date")
+                yield Finding(*where, what, "add the time after the date")
             days[row.status.date] = f"{row.note.path}:{row.status.line}"
 
 
 def open_and_done(reading: Reading) -> Iterator[Finding]:
-    """WS303: the same item open in one place and done in another that is not older.
+    """WS303: find an item that is open in one note and done in another that is not older.
 
-    Lists that come again are no contradiction: done in an older note and open in a newer one, done
-    in several notes, or standing in several branches.
+    Recurring items are no contradiction: done in an older note and open in a newer one, done in several
+    notes, or listed in several branches.
     """
     done: dict[str, list[ItemRow]] = {}
     still_open: dict[str, list[ItemRow]] = {}
     for row in reading.items:
         if row.item.kind == "task" and row.item.state in (*DONE_STATES, *OPEN_STATES):
             same = done if row.item.state in DONE_STATES else still_open
-            same.setdefault(said(row.item.text), []).append(row)
+            same.setdefault(normalized(row.item.text), []).append(row)
     common = _in_many_branches(reading.workspace, reading.workspace.index.data_version())
     for text, rows in still_open.items():
         closed = done.get(text, [])
         if len({row.note.path for row in closed}) != 1 or text in common:
             continue
         for row in rows:
-            opened, day = reading.day_of_item(row), closed[0].note.date
-            if not (opened and day and day < opened):
+            opened_on, done_on = reading.day_of_item(row), closed[0].note.date
+            if not (opened_on and done_on and done_on < opened_on):
                 where = f"{closed[0].note.path}:{closed[0].item.line}"
                 what = f"open here, done in {where}: {row.item.text[:80]}"
                 yield Finding(row.note.path, row.item.line, what, "tick or remove one of them")
@@ -114,19 +114,20 @@ def open_and_done(reading: Reading) -> Iterator[Finding]:
 
 @lru_cache(maxsize=2)
 def _in_many_branches(workspace: Workspace, _state: object) -> frozenset[str]:
-    """What items of several branches say: a form that each of them fills in."""
+    """Return the texts of items in several branches: a form that each of them fills in."""
     branches: dict[str, set[str]] = {}
     with workspace.index.snapshot() as snapshot:
         for row in snapshot.items(("task",)):
-            branches.setdefault(said(row.item.text), set()).add(row.note.branch)
+            branches.setdefault(normalized(row.item.text), set()).add(row.note.branch)
     return frozenset(text for text, names in branches.items() if len(names) > _MOST_BRANCHES)
 
 
 def unread(reading: Reading) -> Iterator[Finding]:
-    """WS402: notes that could not be read whole."""
+    """WS402: find notes that could not be read in full, or that were left out."""
     for note in reading.notes:
         for remark in note.remarks:
-            if remark.kind != RemarkKind.AMBIGUOUS_DATE:  # WS302 names those
-                yield Finding(note.path, remark.line, remark.text, "mend the note")
-    for path, reason in reading.materials.branch.left_out:
-        yield Finding(path, 0, f"left out: {reason}", "merge or rename it")
+            if remark.kind != RemarkKind.AMBIGUOUS_DATE:  # WS302 reports those
+                yield Finding(note.path, remark.line, remark.text, "fix the note")
+    for left in reading.materials.branch.left_out:
+        fix = "make it readable" if left.reason.is_unread else "merge or rename it"
+        yield Finding(left.name, 0, left.said, fix)

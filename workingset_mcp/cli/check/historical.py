@@ -1,7 +1,7 @@
-"""Lines that say what was: done boxes, old days, words like completed and no longer.
+"""Find lines about the past: ticked boxes, old dates, words such as "completed" and "no longer".
 
-Words are judged in their whole sentence, over wrapped lines and behind the line above a list: what
-is to be, when something holds, and what others said is no news. Not here: overrides (`overrides`).
+Words are judged in their whole sentence, across wrapped lines and with the line above a list. Plans,
+conditions and quotations do not count. Not here: overrides (`overrides`).
 """
 
 import re
@@ -13,7 +13,7 @@ from workingset_mcp.notes.lines import LIST_MARK
 from workingset_mcp.notes.outline import LineKind, Outline
 
 _DONE_BOX = re.compile(r"^[ \t>]*(?:[-*+]|\d+[.)])[ \t]+\[[xX]\]")
-# Names, addresses and what somebody else said; a line of contents names what it leads to.
+# Quotations, addresses, code, and links of a table of contents: their words do not count.
 _NAMES = re.compile(
     r"\"[^\"]*\"|“[^”]*”|„[^“]*“|«[^»]*»|https?://\S+|`[^`]*`"
     r"|!\[[^\]]*\]\([^)]*\)|\[[^\]]*\]\(#[^)]*\)|(?<=\])\([^)]*\)"
@@ -21,7 +21,7 @@ _NAMES = re.compile(
 _MARK = re.compile(rf"^[ \t>]*(?:{LIST_MARK}[ \t]+|#{{1,6}}[ \t]+)?")
 _STARTS_ANEW = re.compile(rf"^[ \t]*(?:{LIST_MARK}[ \t]|[#>|]|\*\*|$)")
 _INSIDE_LIST = re.compile(rf"^[ \t]+\S|^{LIST_MARK}[ \t]")
-# A day from which something holds is no old day, nor one that shows how days are written.
+# A date after such words is a start, not history; dates in examples (`_EXAMPLE`) do not count either.
 _SINCE = re.compile(
     r"\b(?:since|start(?:s|ed|ing)?|begin(?:s|ning)?|began|from|effective|as of|updated|reviewed"
     r"|created|creation date|established|enacted|founded|gegründet|seit|ab|depuis|desde)"
@@ -45,7 +45,7 @@ _HISTORICAL = re.compile(
     r"|\bdeferred\b.{0,60}(?<!for )\bnow\b|\bnicht mehr\b|\bn'est plus\b",
     re.IGNORECASE,
 )
-# In front of such words, in their sentence: it says what is to be, or when, not what was.
+# Before such words in their sentence: the sentence is a plan or a condition, not history.
 _STILL_OPEN = re.compile(
     r"\b(?:when|whenever|until|once|if|unless|after|before|whether|while|given|not|never|often|usually"
     r"|sometimes|should|must|can|could|may|might|will|would|who|which|that|those|where|whereby|than"
@@ -56,9 +56,9 @@ _STILL_OPEN = re.compile(
 )
 _SIGNS = " *_()[]-–—:#<>.;|"
 _SENTENCE_END = re.compile(r"(?<=[.;!:])\s|\?(?=\W*\s)")
-# Behind them: the same.
+# After such words: likewise.
 _ON_CONDITION = re.compile(r"\b(?:if|unless|whenever|falls)\b", re.IGNORECASE)
-# A line above a list, ending in a colon, after which its points are conditions and not news.
+# In a line above a list that ends in a colon: the list items are conditions, not history.
 _LISTS_CONDITIONS = re.compile(
     r"\b(?:if|when|unless|once|until|before|true|criteria|conditions?|reasons?|cases?|examples?"
     r"|ensur\w+|sure|should|wenn|falls|bedingungen|gründe)\b",
@@ -67,17 +67,17 @@ _LISTS_CONDITIONS = re.compile(
 
 
 def historical_lines(outline: Outline, limit: str) -> Iterator[tuple[int, str]]:
-    """Lines that say what was, and why it is thought so; a day before `limit` (ISO) is old."""
+    """Yield lines about the past with the reason; a date before `limit` (ISO) is old."""
     for lead, lines in _statements(outline):
-        said_of = _said_of_the_past(lead, lines)
+        worded = _past_in_words(lead, lines)
         for number, line in lines:
-            reason = _box_or_date(line, limit) or said_of.get(number)
+            reason = _box_or_date(line, limit) or worded.get(number)
             if reason:
                 yield number, reason
 
 
 def _statements(outline: Outline) -> Iterator[tuple[str, list[tuple[int, str]]]]:
-    """Lines that belong together (a wrapped paragraph, a point), behind the line above their list."""
+    """Yield lines that belong together (a paragraph, a list item), each with the line above its list."""
     lead, gathered = "", list[tuple[int, str]]()
     for number, line in [*enumerate(outline.lines, start=1), (0, "")]:
         counts = number and outline.kind(number) in (
@@ -99,7 +99,7 @@ def _statements(outline: Outline) -> Iterator[tuple[str, list[tuple[int, str]]]]
 
 def _box_or_date(line: str, limit: str) -> str:
     if _DONE_BOX.match(line):
-        return "a done box"
+        return "a ticked box"
     if _EXAMPLE.search(line):
         return ""
     bare = _NAMES.sub(" ", _LINK.sub(" ", line))
@@ -113,11 +113,11 @@ def _box_or_date(line: str, limit: str) -> str:
     return "a date over six weeks old" if dates and max(dates) < limit else ""
 
 
-def _said_of_the_past(lead: str, lines: Sequence[tuple[int, str]]) -> dict[int, str]:
-    """Which of some lines that belong together tell in words what was, and the first such words."""
-    told: dict[int, str] = {}
+def _past_in_words(lead: str, lines: Sequence[tuple[int, str]]) -> dict[int, str]:
+    """Find the lines whose words are about the past; return line number -> the first such words."""
+    reasons: dict[int, str] = {}
     if _LISTS_CONDITIONS.search(lead):
-        return told
+        return reasons
     whole, starts = "", list[int]()
     for _, line in lines:
         starts.append(len(whole))
@@ -129,5 +129,5 @@ def _said_of_the_past(lead: str, lines: Sequence[tuple[int, str]]) -> dict[int, 
         asks = whole[found.end() + len(behind) :].startswith("?")
         if not (_STILL_OPEN.search(before) or _ON_CONDITION.search(behind) or asks):
             number, _ = lines[bisect_right(starts, first) - 1]
-            told.setdefault(number, f"the words {found[0].strip(_SIGNS)!r}")
-    return told
+            reasons.setdefault(number, f"the words {found[0].strip(_SIGNS)!r}")
+    return reasons

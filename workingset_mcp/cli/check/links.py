@@ -1,4 +1,4 @@
-"""The rule on links: note links, wiki links and source marks that lead nowhere."""
+"""The rule on links: broken note links, wiki links and source marks."""
 
 import re
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ _SCHEME = re.compile(r"^(?:[a-z][a-z0-9+.-]*:|//|#|\{)", re.IGNORECASE)
 
 
 def dead(reading: Reading) -> Iterator[Finding]:
-    """WS401: links to notes that do not exist."""
+    """WS401: find links to notes that do not exist."""
     names = _names(reading.workspace, reading.workspace.index.data_version())
     found = list(_dead_links(reading, names))
     wiki = any(target.startswith("[[") for _, _, target in found) and _uses_wiki_links(
@@ -27,11 +27,11 @@ def dead(reading: Reading) -> Iterator[Finding]:
     )
     for path, number, target in found:
         if wiki or not target.startswith("[["):
-            yield Finding(path, number, f"leads nowhere: {target}", "correct or remove the link")
+            yield Finding(path, number, f"broken link: {target}", "correct or remove the link")
 
 
 def _dead_links(reading: Reading, names: frozenset[str]) -> Iterator[tuple[str, int, str]]:
-    """Path, line and target of every dead link of the branch."""
+    """Yield path, line and target of every broken link of the branch."""
     for path, outline in reading.outlines.items():
         for number, line in enumerate(outline.lines, start=1):
             kind = outline.kind(number)
@@ -42,7 +42,7 @@ def _dead_links(reading: Reading, names: frozenset[str]) -> Iterator[tuple[str, 
 
 
 def _uses_wiki_links(reading: Reading, names: frozenset[str]) -> bool:
-    """Whether any wiki link of the branch leads somewhere: else `[[…]]` means another thing."""
+    """Return whether any wiki link of the branch works; if none does, `[[…]]` means something else here."""
     return any(
         _is_named(found[1].strip().rstrip("\\"), names)
         for outline in reading.outlines.values()
@@ -92,7 +92,7 @@ def _is_named(target: str, names: frozenset[str]) -> bool:
 
 @lru_cache(maxsize=2)
 def _names(workspace: Workspace, _state: object) -> frozenset[str]:
-    """What a wiki link may name: paths, names, titles and aliases of notes, without case."""
+    """Return what a wiki link may name: paths, names, titles and aliases of notes, case-folded."""
     found: set[str] = set()
     with workspace.index.snapshot() as snapshot:
         for note in snapshot.notes():

@@ -1,7 +1,7 @@
-"""The gate: questions that the vault must answer, and where.
+"""The rule on questions: the vault must answer each one, and in the right place.
 
-`workingset-questions.yaml` in the vault root is a list of `question`, `facts`, `where` (brief,
-search, source, absent), and `id`, `branch`, `relpath`, `also` where they help.
+`workingset-questions.yaml` in the vault root is a list of entries with `question`, `facts`, `where` (brief,
+search, source, absent), and optionally `id`, `branch`, `relpath`, `also`.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ _MOST_BYTES = 2_000_000
 
 
 class Question(NamedTuple):
-    """One entry, in its right shape."""
+    """One valid entry of the list."""
 
     question: str
     facts: tuple[str, ...]
@@ -35,11 +35,11 @@ class Question(NamedTuple):
 
 
 class _WrongShape(Exception):
-    """An entry or a file that is no question, in words for a person."""
+    """A malformed entry or file; the message says what is wrong."""
 
 
 def unanswered(reading: Reading) -> Iterator[Finding]:
-    """WS501: questions whose facts are not where they must be."""
+    """WS501: find questions whose facts are not in the place they must be."""
     if not reading.first:
         return
     try:
@@ -48,7 +48,7 @@ def unanswered(reading: Reading) -> Iterator[Finding]:
     except FileNotFoundError:
         return
     except OSError as error:
-        yield Finding(FILE_NAME, 0, f"cannot be read: {error.strerror}", "correct it")
+        yield Finding(FILE_NAME, 0, f"cannot be read: {error.strerror}", "fix the file")
         return
     except _WrongShape as error:
         yield Finding(FILE_NAME, 0, str(error), "begin each question with `- question: …`")
@@ -62,28 +62,28 @@ def unanswered(reading: Reading) -> Iterator[Finding]:
                 FILE_NAME,
                 _line_of(text, entry, number),
                 f"question {name}: {problem}",
-                "mend the notes, or the question",
+                "fix the notes or the question",
             )
 
 
 def _read(raw: bytes) -> tuple[str, list[Any]]:
-    """The text of the file and its entries. Raises _WrongShape."""
+    """Parse the file; return its text and its entries. Raises _WrongShape."""
     if len(raw) > _MOST_BYTES:
         raise _WrongShape(f"cannot be read: over {_MOST_BYTES:,} bytes")
     try:
         text = raw.decode("utf-8-sig")
         entries = yaml.safe_load(text)
     except RecursionError:
-        raise _WrongShape("cannot be read: nested too deep") from None
+        raise _WrongShape("cannot be read: nested too deeply") from None
     except (ValueError, yaml.YAMLError) as error:
         raise _WrongShape(f"cannot be read: {str(error).partition(chr(10))[0]}") from None
     if not isinstance(entries, list):
-        raise _WrongShape("is no list of questions")
+        raise _WrongShape("is not a list of questions")
     return text, entries
 
 
 def _question(entry: Any) -> Question:
-    """An entry as a question. Raises _WrongShape."""
+    """Parse an entry into a question. Raises _WrongShape."""
     question = _words(entry.get("question")) if isinstance(entry, dict) else ""
     if not question:
         raise _WrongShape("has no `question`")
@@ -91,7 +91,7 @@ def _question(entry: Any) -> Question:
         if key not in _FIELDS:
             near = process.extractOne(_words(key), _FIELDS, score_cutoff=60)
             raise _WrongShape(
-                f"{_shown(key)} is no field" + (f"; near: `{near[0]}`" if near else "")
+                f"{_shown(key)} is not a field" + (f"; did you mean `{near[0]}`?" if near else "")
             )
     where = entry.get("where", "search")
     if where not in _PLACES:
@@ -110,13 +110,13 @@ def _question(entry: Any) -> Question:
 
 
 def _texts(key: str, value: Any) -> tuple[str, ...]:
-    """A text, a number or a list of them, as texts. Raises _WrongShape."""
+    """Return a text, a number or a list of them as texts. Raises _WrongShape."""
     if value is None:
         return ()
     values = value if isinstance(value, list) else [value]
     texts = tuple(map(_words, values))
     if not all(texts):
-        raise _WrongShape(f"`{key}` is no text and no list of texts")
+        raise _WrongShape(f"`{key}` is neither a text nor a list of texts")
     return texts
 
 
@@ -127,7 +127,7 @@ def _name(key: str, value: Any) -> str | None:
 
 
 def _words(value: Any) -> str:
-    """A text, number or date as a text; anything else is empty (aliases grow without end)."""
+    """Return a text, number or date as a text, else an empty one: YAML aliases can expand without limit."""
     return str(value).strip() if isinstance(value, str | int | float | date) else ""
 
 
@@ -136,34 +136,34 @@ def _shown(value: Any) -> str:
 
 
 def _problem(workspace: Workspace, entry: Any) -> str:
-    """What is wrong with the answer to one question; empty when it is right."""
+    """Describe what is wrong with the answer to one question; return an empty text if it is right."""
     try:
-        asked = _question(entry)
-        text = _answer(workspace, asked)
+        question = _question(entry)
+        text = _answer(workspace, question)
     except (_WrongShape, WorkingsetError) as error:
         return str(error)
     flat = " ".join(text.split())
-    missing = [fact for fact in asked.facts if " ".join(fact.split()) not in flat]
-    if asked.where == "absent":
-        present = [fact for fact in asked.facts if fact not in missing]
-        return f"was to be absent, but is there: {', '.join(present)}" if present else ""
-    return f"not in the {asked.where}: {', '.join(missing)}" if missing else ""
+    missing = [fact for fact in question.facts if " ".join(fact.split()) not in flat]
+    if question.where == "absent":
+        present = [fact for fact in question.facts if fact not in missing]
+        return f"should be absent, but was found: {', '.join(present)}" if present else ""
+    return f"not in the {question.where}: {', '.join(missing)}" if missing else ""
 
 
-def _answer(workspace: Workspace, asked: Question) -> str:
-    """What notes say in the answer: not its header, nor lines that repeat the question."""
-    if asked.where == "brief":
-        return workspace.brief(asked.branch).body
-    if asked.where == "source" and asked.relpath:
-        return workspace.open(asked.relpath, budget=MOST_BUDGET).content.text
-    found = workspace.search(asked.question, also=asked.also, branch=asked.branch)
+def _answer(workspace: Workspace, question: Question) -> str:
+    """Return the text of the notes in the answer, without the header and lines that repeat the question."""
+    if question.where == "brief":
+        return workspace.brief(question.branch).body
+    if question.where == "source" and question.relpath:
+        return workspace.open(question.relpath, budget=MOST_BUDGET).content.text
+    found = workspace.search(question.question, also=question.also, branch=question.branch)
     return "".join(passage.text for passage in found.content.passages)
 
 
 def _line_of(text: str, entry: Any, number: int) -> int:
-    """The line of a question in the file, else its number in the list."""
-    wanted = _words(entry.get("question")) if isinstance(entry, dict) else ""
+    """Return the line of a question in the file, else its number in the list."""
+    question = _words(entry.get("question")) if isinstance(entry, dict) else ""
     for line, content in enumerate(text.splitlines(), start=1):
-        if wanted and wanted[:40] in content:
+        if question and question[:40] in content:
             return line
     return number

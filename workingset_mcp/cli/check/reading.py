@@ -1,4 +1,4 @@
-"""What the rules look at: a branch with its notes, read once."""
+"""The input of the rules: a branch with its notes, read once."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ _EMPHASIS = re.compile(r"[*`~]|(?<!\w)_+|_+(?!\w)")
 
 
 class Finding(NamedTuple):
-    """One thing a rule found. `fix` says what to do."""
+    """One problem that a rule found. `fix` says what to do."""
 
     path: str
     line: int  # 0: the whole note
@@ -28,21 +28,21 @@ class Finding(NamedTuple):
 
 @dataclass
 class Reading:
-    """A branch as the rules see it. `name` is empty for what holds for the whole vault."""
+    """A branch as the rules see it."""
 
     workspace: Workspace
     name: str
     materials: Materials
-    first: bool  # the first branch: rules over the whole vault look now
+    first: bool  # on the first branch, rules on the whole vault run
 
     @property
     def notes(self) -> Sequence[NoteRow]:
-        """The branch's notes, its override among them."""
+        """The notes of the branch, including its override."""
         return self.materials.branch.notes
 
     @cached_property
     def items(self) -> list[ItemRow]:
-        """What the lines of its notes say; templates, overrides and briefs say nothing."""
+        """The items of the branch, without those in templates, overrides and briefs."""
         return [
             row
             for row in self.materials.branch.items
@@ -50,18 +50,18 @@ class Reading:
         ]
 
     def day_of_item(self, row: ItemRow) -> str:
-        """The day of an item: its own, else that of its note."""
+        """Return the date of an item, else of its note."""
         return row.item.date or row.note.date
 
     @cached_property
     def outlines(self) -> dict[str, Outline]:
-        """The structure of every note, by path."""
+        """The outline of every note, by path."""
         with self.workspace.index.snapshot() as snapshot:
             return {note.path: outline_of(snapshot.text(note.id)) for note in self.notes}
 
     @cached_property
     def own_override(self) -> tuple[NoteRow, str] | None:
-        """The override in the branch folder itself, and its text."""
+        """The override of the branch itself, not of the vault root, with its text."""
         found = next((note for note in self.notes if note.kind == "override"), None)
         if found is None:
             return None
@@ -70,11 +70,11 @@ class Reading:
 
 
 def read_branches(workspace: Workspace) -> Iterator[Reading]:
-    """Every branch in turn; of a vault without notes its root."""
+    """Yield every branch; for a vault without notes, its root."""
     for number, name in enumerate(workspace.branches() or ["."]):
         yield Reading(workspace, name, workspace.materials(name), number == 0)
 
 
-def said(text: str) -> str:
-    """What a line says: without case, emphasis, and more blanks than one."""
+def normalized(text: str) -> str:
+    """Normalize a line for comparison: case-folded, without emphasis, single spaces."""
     return " ".join(_EMPHASIS.sub("", text).casefold().split())

@@ -1,1 +1,1 @@
-"""The commands, by what they are for."""
+"""The commands, one module for each purpose."""

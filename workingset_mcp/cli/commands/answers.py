@@ -1,4 +1,4 @@
-"""The answers agents get, for people and scripts: the same text."""
+"""The commands that print the same answers that agents get: brief, search, open, full, items."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -16,7 +16,8 @@ from workingset_mcp.cli.commands.shared import (
     vault_options,
     writing,
 )
-from workingset_mcp.cli.written import BriefKept, mode_of_notes, write_brief
+from workingset_mcp.cli.terminal import say
+from workingset_mcp.cli.written import BriefNotReplaced, mode_of_notes, write_brief
 from workingset_mcp.vault.files import read_regular, write_atomically
 from workingset_mcp.workspace.facade import Workspace
 
@@ -25,10 +26,10 @@ from workingset_mcp.workspace.facade import Workspace
 @vault_options
 @click.argument("branch", required=False)
 @click.option("--all", "every", is_flag=True, help="The briefs of all branches.")
-@click.option("--budget", type=int, help="Most tokens (default 8000).")
-@click.option("--max-bytes", type=int, help="Most bytes, for hooks and clients that count bytes.")
-@click.option("--write", is_flag=True, help="Write BRANCH/brief.md, only where its text changed.")
-@click.option("--force", is_flag=True, help="With --write: also over a brief that was edited.")
+@click.option("--budget", type=int, help="Maximum tokens (default 8000).")
+@click.option("--max-bytes", type=int, help="Maximum bytes, for clients that count bytes.")
+@click.option("--write", is_flag=True, help="Write BRANCH/brief.md if its text changed.")
+@click.option("--force", is_flag=True, help="With --write: also overwrite an edited brief.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write the brief to this file.")
 @json_option
 def brief(
@@ -51,7 +52,7 @@ def brief(
     if write and out:
         raise click.UsageError("Give --write or --out, not both.")
     if force and not write:
-        raise click.UsageError("--force goes with --write.")
+        raise click.UsageError("--force needs --write.")
     with opened_workspace(vault, index_dir, max_answer_bytes=max_bytes) as workspace:
         if write or out:
             names = workspace.branches() if every else [workspace.branch_named(branch or "")]
@@ -68,7 +69,7 @@ def brief(
         ]
     for answer in answers:
         for warning in answer.warnings:
-            click.echo(f"warning: {warning}", err=True)
+            say(f"warning: {warning}", err=True)
     text = "\n".join(answer.body for answer in answers)
     briefs = [shapes.brief_data(answer) for answer in answers]
     data = {"briefs": briefs} if every else briefs[0]
@@ -76,7 +77,7 @@ def brief(
 
 
 def _written_to(workspace: Workspace, names: list[str], budget: int | None, out: Path) -> list[str]:
-    """Write the briefs into one file, where its text differs."""
+    """Write the briefs into one file if its text changed."""
     text = "\n".join(workspace.brief(name, budget).body for name in names)
     with suppress(OSError):
         if read_regular(out) == text.encode("utf-8"):
@@ -89,17 +90,17 @@ def _written_to(workspace: Workspace, names: list[str], budget: int | None, out:
 def _written_beside_notes(
     workspace: Workspace, names: list[str], budget: int | None, *, force: bool
 ) -> list[str]:
-    """Write `brief.md` of each branch; which changed. A person's own file is left as it is."""
+    """Write `brief.md` of each branch; return those that changed. A person's own file is left alone."""
     written = []
     with progress("writing briefs", len(names)) as advance:
         for name in names:
             try:
                 with writing(workspace.vault.root / name / "brief.md"):
                     path = write_brief(workspace, name, budget, force=force)
-            except BriefKept as kept:
+            except BriefNotReplaced as error:
                 if len(names) == 1:
                     raise
-                click.echo(f"note: {kept.message}", err=True)
+                say(f"note: {error.message}", err=True)
             else:
                 written += [path] if path else []
             advance()
@@ -112,17 +113,17 @@ def _written_beside_notes(
 @click.option("--also", multiple=True, help="Another word a note might use (may be repeated).")
 @click.option("--branch", help="Only this branch.")
 @click.option("--boost", help="A branch whose passages weigh 1.5 times as much.")
-@click.option("--top", type=click.IntRange(min=1), help="Most sections that passages come from.")
+@click.option("--top", type=click.IntRange(min=1), help="Most sections to take passages from.")
 @click.option("--since", help="Only notes dated from this day on.")
 @click.option("--until", help="Only notes dated up to this day.")
-@click.option("--budget", type=int, help="Most tokens (default 2000).")
+@click.option("--budget", type=int, help="Maximum tokens (default 2000).")
 @json_option
 def search(
-    vault: Path | None, index_dir: str | None, query: str, as_json: bool, **asked: Any
+    vault: Path | None, index_dir: str | None, query: str, as_json: bool, **options: Any
 ) -> None:
     """Find passages for QUERY."""
     with opened_workspace(vault, index_dir) as workspace:
-        answer = workspace.search(query, **asked)
+        answer = workspace.search(query, **options)
     _print("search", answer, shapes.search_data(answer), as_json=as_json)
 
 
@@ -131,7 +132,7 @@ def search(
 @click.argument("path")
 @click.option("--lines", help='Lines to show, as "12-40".')
 @click.option("--heading", help="Section to show, by its heading.")
-@click.option("--budget", type=int, help="Most tokens (default 6000).")
+@click.option("--budget", type=int, help="Maximum tokens (default 6000).")
 @json_option
 def open_(
     vault: Path | None, index_dir: str | None, path: str, lines: str | None, heading: str | None,
@@ -146,17 +147,17 @@ def open_(
 @click.command()
 @vault_options
 @click.argument("branch", required=False)
-@click.option("--query", help="Only sections that hold all these words.")
-@click.option("--since", help="Only what is dated from this day on (or: undated).")
-@click.option("--until", help="Only what is dated up to this day.")
-@click.option("--as-of", help="The state at that day.")
-@click.option("--cursor", help="Where the next page begins, from the page before.")
-@click.option("--budget", type=int, help="Most tokens a page (default 20000).")
+@click.option("--query", help="Only sections that contain all these words.")
+@click.option("--since", help="Only text dated from this day on (or: undated).")
+@click.option("--until", help="Only text dated up to this day.")
+@click.option("--as-of", help="The notes as they were on that day.")
+@click.option("--cursor", help="The cursor that the previous page printed.")
+@click.option("--budget", type=int, help="Maximum tokens of a page (default 20000).")
 @json_option
-def full(vault: Path | None, index_dir: str | None, as_json: bool, **asked: Any) -> None:
+def full(vault: Path | None, index_dir: str | None, as_json: bool, **options: Any) -> None:
     """Print every note of BRANCH in date order, in pages."""
     with opened_workspace(vault, index_dir) as workspace:
-        answer = workspace.full(asked.pop("branch"), **asked)
+        answer = workspace.full(options.pop("branch"), **options)
     _print("full", answer, shapes.full_data(answer), as_json=as_json)
 
 
@@ -166,18 +167,18 @@ def full(vault: Path | None, index_dir: str | None, as_json: bool, **asked: Any)
     "--kind", default="open", help="open, done, decision, owner, note, … (default: open)."
 )
 @click.option("--branch", help="Only this branch.")
-@click.option("--owner", help="Only of this owner.")
+@click.option("--owner", help="Only items of this owner.")
 @click.option("--text", help="Only lines with this text.")
 @click.option("--since", help="Only notes dated from this day on.")
 @click.option("--until", help="Only notes dated up to this day.")
-@click.option("--due-before", help="Only what is due before this day.")
+@click.option("--due-before", help="Only items due before this day.")
 @click.option("--group-by", help="branch, folder, owner, kind, year, month or path.")
-@click.option("--budget", type=int, help="Most tokens (default 3000).")
+@click.option("--budget", type=int, help="Maximum tokens (default 3000).")
 @json_option
-def items(vault: Path | None, index_dir: str | None, as_json: bool, **asked: Any) -> None:
+def items(vault: Path | None, index_dir: str | None, as_json: bool, **options: Any) -> None:
     """Count and list items, exactly."""
     with opened_workspace(vault, index_dir) as workspace:
-        answer = workspace.items(asked.pop("kind"), **asked)
+        answer = workspace.items(options.pop("kind"), **options)
     _print("items", answer, shapes.items_data(answer), as_json=as_json)
 
 

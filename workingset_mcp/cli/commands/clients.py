@@ -1,4 +1,4 @@
-"""Clients: serving them, installing into them, the demonstration."""
+"""The commands for clients: serve, install, demo."""
 
 import os
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from workingset_mcp.cli.commands.shared import opened_workspace, vault_options
+from workingset_mcp.cli.terminal import say
 from workingset_mcp.server import sdk
 from workingset_mcp.settings import settings_home
 from workingset_mcp.vault.folder import Vault
@@ -16,7 +17,7 @@ from workingset_mcp.vault.folder import Vault
 @click.option(
     "--max-answer-bytes",
     type=int,
-    help="Most bytes of an answer, for clients that cut (Copilot CLI: 9500).",
+    help="Maximum bytes of an answer, for clients that cut long answers (Copilot CLI: 9500).",
 )
 @click.option("--http", "address", help="Serve Streamable HTTP at HOST:PORT, e.g. 127.0.0.1:8321.")
 @click.option(
@@ -55,7 +56,7 @@ def serve(
 @click.command()
 @vault_options
 @click.argument("client")
-@click.option("--hooks", is_flag=True, help="Also the hook entries.")
+@click.option("--hooks", is_flag=True, help="Also print the hook entries.")
 def install(vault: Path | None, index_dir: str | None, client: str, hooks: bool) -> None:
     """Print what to type or paste so that CLIENT uses this server. Writes nothing."""
     from workingset_mcp.cli import install as installing
@@ -66,9 +67,9 @@ def install(vault: Path | None, index_dir: str | None, client: str, hooks: bool)
     for title, text in installing.printed_for(
         client, root, hooks=hooks, index_dir=index_dir
     ).blocks:
-        click.echo(f"# {title}", err=True)
-        click.echo(text)
-        click.echo("", err=True)
+        say(f"# {title}", err=True)
+        say(text)
+        say("", err=True)
 
 
 @click.command()

@@ -1,7 +1,7 @@
-"""Hooks: context for a client's session, whatever the client says and whatever fails.
+"""The hook commands: inject context into a client's session, whatever the client sends or fails.
 
-A session waits for these, so this module imports only what they need. Not here: what is injected
-(`hook`), what a client means (`payload`).
+A session waits for its hooks, so this module imports only what they need. Not here: the injected text
+(`hook`), reading a client's payload (`payload`).
 """
 
 import os
@@ -17,19 +17,21 @@ import click
 from workingset_mcp.cli import hook as hooks
 from workingset_mcp.cli.commands import payload as payloads
 from workingset_mcp.cli.commands.shared import vault_options
-from workingset_mcp.errors import OverrideTooLarge
+from workingset_mcp.cli.terminal import say
+from workingset_mcp.errors import OverrideTooLarge, VaultNotFound
 from workingset_mcp.settings import load_settings, settings_home
 from workingset_mcp.vault.folder import Vault
 from workingset_mcp.workspace.indexed import IndexedVault
 
 MOST_PAYLOAD_BYTES = 32_000_000
-SILENCE_SECONDS = 1.0  # after this long a client has said what it says
+SILENCE_SECONDS = 1.0  # after this long without input, the payload is taken as complete
 
 
 class _Hooks(click.Group):
-    """Never stops a session: what fails is one line on stderr, and the exit code is 0.
+    """A group that never stops a session: a failure is one line on stderr with exit code 0.
 
-    It is 1 for an override over its cap and for a wrong call, never 2, by which a hook blocks.
+    The exit code is 1 for an override over its cap and for a usage error. It is never 2, which makes a client
+    block.
     """
 
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
@@ -48,12 +50,12 @@ class _Hooks(click.Group):
         except click.exceptions.Exit:
             raise  # `--help`
         except Exception as error:  # noqa: BLE001  # a hook must not stop the session it serves
-            click.echo(f"workingset hook: {' '.join(str(error).split())}", err=True)
+            say(f"workingset hook: {' '.join(str(error).split())}", err=True)
 
 
 def _fail(message: str) -> NoReturn:
-    """End with one line on stderr and exit code 1."""
-    click.echo(f"Error: {' '.join(message.split())}", err=True)
+    """Exit with code 1 and one line on stderr."""
+    say(f"Error: {' '.join(message.split())}", err=True)
     raise click.exceptions.Exit(1)
 
 
@@ -74,9 +76,9 @@ def _hook_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @vault_options
 @_hook_options
 @click.option(
-    "--max-bytes", type=int, default=hooks.DEFAULT_MAX_BYTES, help="Most bytes of the output."
+    "--max-bytes", type=int, default=hooks.DEFAULT_MAX_BYTES, help="Maximum bytes of the output."
 )
-@click.option("--full", is_flag=True, help="The whole branch, whatever its size.")
+@click.option("--full", is_flag=True, help="Print the whole branch, whatever its size.")
 def session_start(
     vault: Path | None,
     index_dir: str | None,
@@ -99,7 +101,7 @@ def session_start(
 @vault_options
 @_hook_options
 def pre_compact(vault: Path | None, index_dir: str | None, client: str, branch: str | None) -> None:
-    """Print what a compaction should keep, for the one client that reads it."""
+    """Print what a compaction should keep (only Claude Code reads it)."""
 
     def text_for(workspace: IndexedVault, name: str | None) -> str:
         return "".join(f"{line}\n" for line in hooks.keep_lines(workspace, name))
@@ -116,45 +118,48 @@ def _run_hook(
     *,
     whole: bool = False,
 ) -> None:
-    """Open what the client means, and print."""
+    """Open the vault and branch that the client means, and print the text."""
     payload = payloads.read_payload(_standard_input())
     root = vault or settings_home(Path(payload.cwd) if payload.cwd else Path.cwd())
     settings = load_settings(root, {"index_dir": index_dir})
-    name = payloads.branch_for(Vault(root, settings), branch, payload)
+    opened = Vault(root, settings)
+    if opened.is_bare():
+        raise VaultNotFound(f"The vault folder {opened.name!r} is empty.", "Is it mounted?")
+    name = payloads.branch_for(opened, branch, payload)
     workspace = payloads.opened_for_hook(root, settings, name, whole=whole)
     try:
-        click.echo(text_for(workspace, name), nl=False)
+        say(text_for(workspace, name), nl=False)
     finally:
         workspace.close()
 
 
 def _standard_input() -> bytes:
-    """What the client sends; nothing where it gave no standard input, or a person types.
+    """Read what the client sends; return nothing if there is no standard input, or if it is a terminal.
 
-    It ends with a whole JSON value, or in silence: some clients never close the pipe.
+    Reading ends after a whole JSON object or a time of silence: some clients never close the pipe.
     """
     if sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
         return b""
     try:
         descriptor = sys.stdin.fileno()
-    except OSError:  # no pipe: everything is there already
+    except OSError:  # no file descriptor: the data is in memory
         return sys.stdin.buffer.read(MOST_PAYLOAD_BYTES)
     pieces: SimpleQueue[bytes] = SimpleQueue()
     Thread(target=_pass_on, args=(descriptor, pieces), daemon=True).start()
-    said = bytearray()
-    while len(said) < MOST_PAYLOAD_BYTES:
+    received = bytearray()
+    while len(received) < MOST_PAYLOAD_BYTES:
         try:
             piece = pieces.get(timeout=SILENCE_SECONDS)
         except Empty:
             break
-        said += piece
-        if not piece or payloads.is_whole(said):
+        received += piece
+        if not piece or payloads.is_whole(received):
             break
-    return bytes(said)
+    return bytes(received)
 
 
 def _pass_on(descriptor: int, pieces: "SimpleQueue[bytes]") -> None:
-    """Read until the end, which is an empty piece. Not through a buffer, whose lock outlives us."""
+    """Queue pieces of input, an empty one at the end. Unbuffered: the buffer's lock would block the exit."""
     piece = b"-"
     while piece:
         try:

@@ -1,7 +1,7 @@
-"""What a client's hook asks for: its payload, the branch it means, and the vault opened for it.
+"""Read a hook's payload, find the branch it means, and open the vault for it.
 
-Nothing here may be slow, and nothing is written: without an index the branch's own notes are read
-into memory. Not here: what is injected (`hook`).
+This must be fast and writes nothing: without an index, the branch's own notes are read into memory. Not here:
+the injected text (`hook`).
 """
 
 import json
@@ -24,20 +24,20 @@ from workingset_mcp.vault.folder import Fingerprint, Vault
 from workingset_mcp.workspace.branches import could_be_folder, name_branch
 from workingset_mcp.workspace.indexed import IndexedVault
 
-MOST_BYTES_READ = 150_000  # of notes that no index knows: less than 0.1 s
-INDEX_SECONDS = 1.0  # an index that another process keeps for longer is left aside
+MOST_BYTES_READ = 150_000  # of notes that are not indexed: takes less than 0.1 s
+INDEX_SECONDS = 1.0  # how long to wait for an index that another process holds
 
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """What a client says on standard input, as far as it is of use."""
+    """The useful fields of what a client sends on standard input."""
 
     cwd: str = ""
     source: str = ""
 
 
 def is_whole(raw: bytes | bytearray) -> bool:
-    """Whether a client's JSON object has arrived to its end."""
+    """Return whether a client's JSON object is complete."""
     if not raw.rstrip().endswith(b"}"):
         return False
     try:
@@ -48,7 +48,7 @@ def is_whole(raw: bytes | bytearray) -> bool:
 
 
 def read_payload(raw: bytes) -> Payload:
-    """A client's JSON; anything else reads as nothing said."""
+    """Parse a client's JSON; anything else gives an empty payload."""
     try:
         found = json.loads(raw.decode("utf-8-sig", "replace"))
     except (ValueError, RecursionError):
@@ -61,9 +61,9 @@ def read_payload(raw: bytes) -> Payload:
 
 
 def branch_for(vault: Vault, given: str | None, payload: Payload) -> str | None:
-    """The branch asked for, else that of the client's folder if it lies in the vault, else none.
+    """Return the given branch, else that of the client's folder if it is in the vault, else None.
 
-    A given one is named as everywhere. Raises BranchNotFound with near matches.
+    A given name is resolved as in every tool. Raises BranchNotFound with near matches.
     """
     if given:
         return name_branch(given, partial(_has_notes, vault), [partial(_branches_of, vault)])
@@ -80,7 +80,7 @@ def branch_for(vault: Vault, given: str | None, payload: Payload) -> str | None:
 
 
 def _has_notes(vault: Vault, branch: str) -> bool:
-    """Whether there is a branch of this name, by its folder: no index may be there to ask."""
+    """Return whether a branch of this name has notes on disk: there may be no index to ask."""
     if branch != "." and not could_be_folder(branch):
         return False
     return any(vault.branch_of(path) == branch for path in vault.walk(branch).files)
@@ -93,14 +93,14 @@ def _branches_of(vault: Vault) -> list[str]:
 def opened_for_hook(
     root: Path, settings: Settings, branch: str | None, *, whole: bool = False
 ) -> IndexedVault:
-    """A workspace that answers at once: its index where there is one, else the newest notes, read.
+    """Open a workspace that answers at once: on its index if there is one, else on the newest notes.
 
-    No index is ever made on disk for a hook. `whole`: every note, however long it takes.
+    A hook never creates an index on disk. `whole`: read every note, however long it takes.
     """
     found: list[IndexedVault | None] = []
 
     def open_index() -> None:
-        with suppress(Exception):  # whatever ails an index, the notes can be read without it
+        with suppress(Exception):  # the notes can be read without the index, too
             found.append(_with_index(root, settings, branch))
 
     worker = Thread(target=open_index, daemon=True)
@@ -115,10 +115,10 @@ def opened_for_hook(
 
 
 def newest_notes(files: Mapping[str, Fingerprint], most_bytes: int) -> list[str]:
-    """What of a branch is read where there is no time for all: at most so many bytes, never none.
+    """Choose the notes to read if there is no time for all: up to `most_bytes`, but at least one.
 
-    Notes of a day, newest first, and notes without one (they say what holds), by turns. File times
-    decide nothing: a fresh clone reads the same.
+    Dated notes, newest first, alternate with undated ones, which say what always holds. File times do not
+    matter, so a fresh clone gives the same result.
     """
     days = {path: _day_in(path) for path in files}
     dated = sorted((path for path in files if days[path]), key=lambda path: (days[path], path))
@@ -126,22 +126,22 @@ def newest_notes(files: Mapping[str, Fingerprint], most_bytes: int) -> list[str]
         (path for path in files if not days[path]),
         key=lambda path: (not FIRST_NOTES.match(path.rpartition("/")[2]), path),
     )
-    taken: list[str] = []
+    chosen: list[str] = []
     left = most_bytes
     for path in chain.from_iterable(zip_longest(reversed(dated), living)):
-        if path and (files[path].size <= left or not taken):
-            taken.append(path)
+        if path and (files[path].size <= left or not chosen):
+            chosen.append(path)
             left -= files[path].size
-    return taken
+    return chosen
 
 
 def _read_notes(workspace: IndexedVault, branch: str, *, whole: bool) -> None:
-    """Read the override, and of the notes what there is time for, or the `whole` branch."""
+    """Read the override and as many notes as there is time for, or the `whole` branch."""
     files = workspace.vault.walk(branch).files
     override = f"{branch}/{OVERRIDE_NAME}".lower()
-    wanted = [path for path in files if path.lower() == override]
-    wanted += files if whole else newest_notes(files, MOST_BYTES_READ)
-    workspace.freshness.refresh_paths(dict.fromkeys(wanted))
+    paths = [path for path in files if path.lower() == override]
+    paths += files if whole else newest_notes(files, MOST_BYTES_READ)
+    workspace.freshness.refresh_paths(dict.fromkeys(paths))
 
 
 def _day_in(path: str) -> str:
@@ -150,7 +150,7 @@ def _day_in(path: str) -> str:
 
 
 def _with_index(root: Path, settings: Settings, branch: str | None) -> IndexedVault | None:
-    """A workspace on the index that is there, brought up to date for the branch."""
+    """Open a workspace on the existing index, and bring the branch up to date; None if that takes too long."""
     vault_root = Vault(root, settings).root
     folder = index_folder(vault_root, settings.shape_digest(), settings.index_dir)
     if not is_index(folder):
@@ -161,9 +161,8 @@ def _with_index(root: Path, settings: Settings, branch: str | None) -> IndexedVa
         return None
     try:
         behind = _bytes_behind(workspace, branch) if branch else 0
-        if behind <= MOST_BYTES_READ and workspace.is_built:
-            if branch:
-                workspace.freshness.refresh(branch)
+        is_ready = behind <= MOST_BYTES_READ and workspace.is_built
+        if is_ready and (not branch or workspace.freshness.refresh(branch)):
             return workspace
     except IndexDamaged:
         pass
@@ -172,7 +171,7 @@ def _with_index(root: Path, settings: Settings, branch: str | None) -> IndexedVa
 
 
 def _bytes_behind(workspace: IndexedVault, branch: str) -> int:
-    """Bytes of the branch's notes that the index does not know as they are now."""
+    """Return the bytes of the branch's notes that the index does not have in their current state."""
     with workspace.index.snapshot() as snapshot:
         known = snapshot.known(branch)
     return sum(

@@ -1,6 +1,6 @@
-"""The shapes of `--json`: answers as plain values. `docs/json.md` describes them.
+"""The data that `--json` prints: answers as plain values. `docs/json.md` describes them.
 
-A shape that changes raises `JSON_SCHEMA_VERSION`. Not here: the envelope (`shared`).
+A change to the data raises `JSON_SCHEMA_VERSION`. Not here: the envelope (`shared`).
 """
 
 from typing import TYPE_CHECKING, Any
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from workingset_mcp.answers.answer import Answer, Source, header
 from workingset_mcp.answers.brief import Brief, Overview
 
-if TYPE_CHECKING:  # each takes milliseconds to import, and a command needs one of them at most
+if TYPE_CHECKING:  # each import takes milliseconds, and a command needs at most one of them
     from workingset_mcp.answers.full.pages import Page
     from workingset_mcp.answers.listing import Listing
     from workingset_mcp.answers.search import Passage
@@ -19,7 +19,7 @@ Data = dict[str, Any]
 
 
 def facts_of(answer: Answer[object]) -> Data:
-    """What every answer has: its header, cost, state, warnings and the calls that continue it."""
+    """Return the fields of every answer: header, cost, state, warnings and next calls."""
     return {
         "header": header(answer),
         "tokens": answer.tokens,
@@ -33,7 +33,7 @@ def facts_of(answer: Answer[object]) -> Data:
 
 
 def brief_data(answer: Answer[Brief | Overview]) -> Data:
-    """A brief by its sections, or the branches of the overview."""
+    """Return the sections of a brief, or the branches of the overview."""
     content = answer.content
     if isinstance(content, Overview):
         return {**facts_of(answer), "branches": [line._asdict() for line in content.branches]}
@@ -42,7 +42,7 @@ def brief_data(answer: Answer[Brief | Overview]) -> Data:
 
 
 def search_data(answer: "Answer[Found]") -> Data:
-    """The passages of a search, best first, and what it could not find."""
+    """Return the passages of a search, best first, and the words it did not find."""
     found = answer.content
     return {
         **facts_of(answer),
@@ -70,14 +70,14 @@ def _passage(passage: "Passage") -> Data:
 
 
 def open_data(answer: "Answer[NotePart]") -> Data:
-    """The shown part of a note, and the lines that follow it."""
+    """Return the shown part of a note, and the line range that follows it."""
     shown = answer.content
     part = {**_part(shown.source, shown.text), "next_lines": shown.next_lines}
     return {**facts_of(answer), "part": part}
 
 
 def full_data(answer: "Answer[Page]") -> Data:
-    """A page of the full context; a plan is page 0 of 0, and `next` has its shards."""
+    """Return a page of the full context; a plan is page 0 of 0, with its shards in `next`."""
     page = answer.content
     return {
         **facts_of(answer),
@@ -91,7 +91,7 @@ def full_data(answer: "Answer[Page]") -> Data:
 
 
 def items_data(answer: "Answer[Listing]") -> Data:
-    """The total, every group, and the items that fit into the budget."""
+    """Return the total, every group, and the items that fit into the budget."""
     listing = answer.content
     return {
         **facts_of(answer),

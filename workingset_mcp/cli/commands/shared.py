@@ -1,4 +1,4 @@
-"""What the commands share: options, an opened workspace, progress, and how answers are printed."""
+"""What the commands share: options, opening a workspace, progress, and printing answers."""
 
 import json
 import os
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from workingset_mcp.cli.terminal import say
 from workingset_mcp.errors import SettingsError, VaultError
 from workingset_mcp.settings import load_settings, settings_home
 
@@ -20,7 +21,7 @@ JSON_SCHEMA_VERSION = 2
 
 
 class _Folder(click.Path):
-    """A path that is not empty: an unset variable in a client's settings must not mean this folder.
+    """A path that must not be empty: an unset variable in a client's settings must not mean this folder.
 
     Raises SettingsError.
     """
@@ -32,7 +33,7 @@ class _Folder(click.Path):
 
 
 def vault_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options every command over a vault takes."""
+    """Add the options that every command on a vault takes."""
     command = click.option(
         "--index-dir",
         envvar="WORKINGSET_INDEX_DIR",
@@ -45,7 +46,7 @@ def vault_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The option for machine-readable output."""
+    """Add the option for machine-readable output."""
     return click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")(command)
 
 
@@ -53,8 +54,8 @@ def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
 def opened_workspace(
     vault: Path | None, index_dir: str | None, *, build: bool = True, **flags: Any
 ) -> Iterator["Workspace"]:
-    """A workspace over the vault that the options name, indexed if `build`."""
-    from workingset_mcp.workspace.facade import Workspace  # a hook does without
+    """Open a workspace on the vault that the options name, and index it if `build`."""
+    from workingset_mcp.workspace.facade import Workspace  # hooks do not need it
 
     root = vault or settings_home(Path.cwd())
     settings = load_settings(root, {"index_dir": index_dir, **flags})
@@ -63,9 +64,9 @@ def opened_workspace(
         if build and not workspace.is_built:
             build_index(workspace)
         elif build:
-            workspace.settle()  # who built it may have been ended before
+            workspace.settle()  # the process that built it may have been killed before it settled
         for notice in filter(None, (*settings.remarks, workspace.index.notice)):
-            click.echo(f"note: {notice}", err=True)
+            say(f"note: {notice}", err=True)
         yield workspace
     finally:
         workspace.close()
@@ -73,7 +74,7 @@ def opened_workspace(
 
 @contextmanager
 def writing(file: Path, *, what: str = "written") -> Iterator[None]:
-    """Says in one line when a file cannot be written, or `what` else. Raises VaultError."""
+    """Turn an OSError into one line: the file cannot be written (or `what`). Raises VaultError."""
     try:
         yield
     except OSError as error:
@@ -85,7 +86,7 @@ def writing(file: Path, *, what: str = "written") -> Iterator[None]:
 
 
 def build_index(workspace: "Workspace") -> None:
-    """Index with a progress bar on a terminal, silently in a pipe."""
+    """Build the index, with a progress bar on a terminal and silently in a pipe."""
     if not sys.stderr.isatty():
         workspace.build()
         return
@@ -100,23 +101,23 @@ def build_index(workspace: "Workspace") -> None:
 def print_answer(
     command: str, text: str, *, as_json: bool, found: bool = True, **data: Any
 ) -> None:
-    """Print an answer, or its JSON envelope; exit 1 when nothing was found."""
+    """Print an answer or its JSON envelope; exit with 1 if nothing was found."""
     if as_json:
         envelope = {
             "schema_version": JSON_SCHEMA_VERSION,
             "command": command,
             "data": {"text": text, **data},
         }
-        click.echo(json.dumps(envelope, ensure_ascii=False))
+        say(json.dumps(envelope, ensure_ascii=False))
     else:
-        click.echo(text, nl=not text.endswith("\n"))
+        say(text, nl=not text.endswith("\n"))
     if not found:
         click.get_current_context().exit(1)
 
 
 @contextmanager
 def progress(title: str, total: int) -> Iterator[Callable[[], None]]:
-    """A progress bar on a terminal, nothing in a pipe."""
+    """Show a progress bar on a terminal, and nothing in a pipe; yield the function that advances it."""
     if not sys.stderr.isatty():
         yield lambda: None
         return

@@ -1,6 +1,6 @@
-"""What `status` says: the facts of a workspace, and the date order that a vault suggests.
+"""Collect what `status` prints: the facts of a workspace, and the date order that a vault suggests.
 
-Only looks: nothing is indexed by asking. Not here: how it is printed (`upkeep`).
+Read-only: it indexes nothing. Not here: printing (`upkeep`).
 """
 
 import re
@@ -13,7 +13,7 @@ _NUMBERS = re.compile(r"(?<![\d/-])(\d{1,2})([/-])(\d{1,2})\2(?:\d{4}|\d{2})(?![
 
 
 def facts_of(workspace: Workspace) -> dict[str, Any]:
-    """The facts of a workspace, with the date order that its headings suggest."""
+    """Return the facts of a workspace, with the date order that its headings suggest."""
     facts = workspace.status()
     order = _date_order(workspace)
     if order:
@@ -22,7 +22,7 @@ def facts_of(workspace: Workspace) -> dict[str, Any]:
 
 
 def _date_order(workspace: Workspace) -> str:
-    """What the dates that read only one way suggest for those that read two ways."""
+    """Suggest an order for ambiguous dates, from the dates that can be read only one way."""
     if workspace.settings.date_order:
         return f"{workspace.settings.date_order} (set)"
     with workspace.index.snapshot() as snapshot:
@@ -34,12 +34,12 @@ def _date_order(workspace: Workspace) -> str:
     )
     if not votes["two ways"]:
         return ""
-    waiting = f"{votes['two ways']} of the dates in headings read two ways"
+    unclear = f"{votes['two ways']} of the dates in headings read two ways"
     if votes["dmy"] == votes["mdy"]:
-        return f"{waiting}; set date_order to dmy or mdy"
+        return f"{unclear}; set date_order to dmy or mdy"
     order, other = ("dmy", "mdy") if votes["dmy"] > votes["mdy"] else ("mdy", "dmy")
-    seen = f"{votes[order]} read only {order}, {votes[other]} only {other}"
-    return f'{waiting}; {seen}: set date_order = "{order}"'
+    clear = f"{votes[order]} read only {order}, {votes[other]} only {other}"
+    return f'{unclear}; {clear}: set date_order = "{order}"'
 
 
 def _reading(first: int, second: int) -> str:

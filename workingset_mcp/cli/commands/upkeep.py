@@ -1,4 +1,4 @@
-"""Keeping a vault: its index, its state, what briefs save, its linter, its long notes."""
+"""The commands for upkeep: index, status, measure, check, compact."""
 
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -15,6 +15,7 @@ from workingset_mcp.cli.commands.shared import (
     vault_options,
     writing,
 )
+from workingset_mcp.cli.terminal import say
 from workingset_mcp.settings import load_settings, settings_home
 from workingset_mcp.vault.files import write_atomically
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @vault_options
-@click.option("--full", is_flag=True, help="Drop the index and build it anew.")
+@click.option("--full", is_flag=True, help="Delete the index and rebuild it.")
 @json_option
 def index(vault: Path | None, index_dir: str | None, full: bool, as_json: bool) -> None:
     """Bring the index up to date."""
@@ -46,7 +47,7 @@ def index(vault: Path | None, index_dir: str | None, full: bool, as_json: bool) 
 @vault_options
 @json_option
 def status(vault: Path | None, index_dir: str | None, as_json: bool) -> None:
-    """Say what is indexed, left out and remarked, how fresh it is, and how dates read."""
+    """Show what is indexed and left out, the remarks, the freshness, and how dates are read."""
     from workingset_mcp.cli.commands.state import facts_of
 
     with opened_workspace(vault, index_dir, build=False) as workspace:
@@ -70,10 +71,13 @@ def status(vault: Path | None, index_dir: str | None, as_json: bool) -> None:
 @click.option("--include", "pattern", help="Only branches whose name matches, e.g. 'cust/*'.")
 @click.option("--budget", type=int, help="Budget of the briefs (default 8000).")
 @click.option(
-    "--overhead", type=int, default=0, help="Tokens a session costs anyway: shows what a bill sees."
+    "--overhead",
+    type=int,
+    default=0,
+    help="Tokens that a session costs anyway: adds the reduction of the whole bill.",
 )
 @click.option(
-    "--html", "page", type=click.Path(path_type=Path), help="Write one self-contained page."
+    "--html", "page", type=click.Path(path_type=Path), help="Write one self-contained HTML page."
 )
 @json_option
 def measure(
@@ -86,7 +90,7 @@ def measure(
     page: Path | None,
     as_json: bool,
 ) -> None:
-    """Show what briefs save, for BRANCH or for all."""
+    """Show how many tokens briefs save, for BRANCH or for all branches."""
     from workingset_mcp.cli import measure as measuring
 
     with opened_workspace(vault, index_dir) as workspace:
@@ -110,7 +114,7 @@ def measure(
 @click.command()
 @vault_options
 @click.option("--format", "shape", type=click.Choice(["text", "json", "github"]), default="text")
-@click.option("--strict", is_flag=True, help="Warnings fail too.")
+@click.option("--strict", is_flag=True, help="Fail on warnings, too.")
 @json_option
 def check(
     vault: Path | None, index_dir: str | None, shape: str, strict: bool, as_json: bool
@@ -130,19 +134,19 @@ def check(
         )
     for finding in findings if shape != "json" else ():
         if shape == "github":
-            click.echo(_annotation(finding))
+            say(_annotation(finding))
         else:
             place = f"{finding.path}:{finding.line}" if finding.line else finding.path
-            click.echo(f"{place}: {finding.rule} {finding.severity}: {finding.message}")
-            click.echo(f"    why: {why[finding.rule]}; fix: {finding.fix}")
+            say(f"{place}: {finding.rule} {finding.severity}: {finding.message}")
+            say(f"    why: {why[finding.rule]}; fix: {finding.fix}")
     errors = sum(finding.severity == "error" for finding in findings)
-    click.echo(f"{errors} errors, {len(findings) - errors} warnings", err=True)
+    say(f"{errors} errors, {len(findings) - errors} warnings", err=True)
     if errors or (strict and findings):
         click.get_current_context().exit(1)
 
 
 def _annotation(finding: "Finding") -> str:
-    """A finding as GitHub's runner reads it: in a property `:` and `,` are signs too."""
+    """Print a finding as a GitHub annotation, whose properties must escape `:` and `,`, too."""
 
     def plain(text: str) -> str:
         return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
@@ -158,7 +162,7 @@ def _annotation(finding: "Finding") -> str:
 @click.option(
     "--keep", type=int, default=1, help="How many of the newest status blocks stay (default 1)."
 )
-@click.option("--apply", "apply_", is_flag=True, help="Do it; without, only say what would move.")
+@click.option("--apply", "apply_", is_flag=True, help="Move them; without it, only list them.")
 def compact(file: Path, keep: int, apply_: bool) -> None:
     """Move older STATUS blocks of a long note FILE into its archive, byte for byte."""
     from workingset_mcp.cli import compact as compacting
@@ -171,23 +175,21 @@ def compact(file: Path, keep: int, apply_: bool) -> None:
     if apply_:
         with writing(file):
             for left in compacting.remove_leftovers(file):
-                click.echo(
-                    f"note: {left} holds text that {file.name} does not: compare them", err=True
-                )
+                say(f"note: {left} holds text that {file.name} does not: compare them", err=True)
     planned = compacting.plan_compaction(raw, before, archive.name, settings, keep)
     if not planned.moved:
         least = f"{compacting.LEAST_TOKENS:,}"
-        click.echo(f"nothing to move: {planned.tokens_before:,} tokens, over {least} counts")
+        say(f"nothing to move: {planned.tokens_before:,} tokens (needs over {least})")
         return
     if apply_:
         with writing(file):
             compacting.apply_compaction(file, raw, before, planned)
     verb = "moved" if apply_ else "would move"
-    click.echo(f"{verb} {len(planned.moved)} status blocks to {archive.name}:")
-    click.echo("".join(f"  {heading}\n" for heading in planned.moved), nl=False)
-    click.echo(f"{planned.tokens_before:,} -> {planned.tokens_after:,} tokens")
+    say(f"{verb} {len(planned.moved)} status blocks to {archive.name}:")
+    say("".join(f"  {heading}\n" for heading in planned.moved), nl=False)
+    say(f"{planned.tokens_before:,} -> {planned.tokens_after:,} tokens")
     if not apply_:
-        click.echo("hint: --apply does it", err=True)
+        say("hint: give --apply to do it", err=True)
 
 
 COMMANDS = (index, status, measure, check, compact)

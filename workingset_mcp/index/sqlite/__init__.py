@@ -1,1 +1,1 @@
-"""The SQLite FTS5 engine: all SQL, all FTS5 text, and the care of its file."""
+"""The SQLite FTS5 engine: all SQL and FTS5 text, and the management of its file."""

@@ -1,4 +1,4 @@
-"""What is selected of each table, and the row that is made of it. Not here: which rows (`snapshot`)."""
+"""The selected columns of each table, and the values made from their rows. Not here: which rows (`view`)."""
 
 import json
 from collections.abc import Sequence
@@ -25,13 +25,13 @@ ITEM = "i.note_id, i.line, i.kind, i.text, i.form, i.state, i.owners, i.due, i.d
 
 
 def marks(values: Sequence[object]) -> str:
-    """As many marks for parameters as there are values."""
+    """Return one SQL parameter mark per value."""
     return ", ".join("?" * len(values))
 
 
 def note_rows(rows: Sequence[Sequence[Any]]) -> list[NoteRow]:
-    """Notes, of `NOTE`."""
-    all_units = json.loads(f"[{','.join(row[12] for row in rows)}]")  # many at once are fast
+    """Make notes from rows of the columns `NOTE`."""
+    all_units = json.loads(f"[{','.join(row[12] for row in rows)}]")  # one call is faster
     return [
         NoteRow(
             row[0], row[1], row[2], row[3], row[4], row[5], row[6], bool(row[7]), row[8], row[9], row[10], row[11],
@@ -44,13 +44,13 @@ def note_rows(rows: Sequence[Sequence[Any]]) -> list[NoteRow]:
 
 
 def section_row(row: Sequence[Any]) -> SectionRow:
-    """A section, of `SECTION`."""
+    """Make a section from a row of the columns `SECTION`."""
     headings, opens = headings_of(row[7], row[11]), bool(row[6])
     return SectionRow._make((*row[:6], headings, *row[8:11], opens))
 
 
 def item_row(row: Sequence[Any], note: NoteRow) -> ItemRow:
-    """An item of a note, of `ITEM`."""
+    """Make an item of a note from a row of the columns `ITEM`."""
     _, line, kind, text, form, state, owned, due, date = row
     owners = tuple(owned.split("\n")) if owned else ()
     item = Item(line, ITEM_KINDS[kind], text, ITEM_FORMS[form], state, owners, due, date)

@@ -1,13 +1,14 @@
-"""What an error of SQLite means for us: damage, a place that cannot be written, somebody else's turn.
+"""Classify SQLite errors: a damaged file, a file that cannot be written, a busy database.
 
-A bug in a statement stays the error it is. Not here: what is done then (`engine`).
+A bug in a statement stays an sqlite3 error. Not here: how the engine reacts (`engine`).
 """
 
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from workingset_mcp.errors import IndexDamaged, IndexUnavailable
+from workingset_mcp.caller import stop_if_gone
+from workingset_mcp.errors import IndexDamaged, IndexHeld, IndexUnavailable
 
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _DAMAGED_IN_DETAIL = {
@@ -25,11 +26,11 @@ _NOT_WRITABLE = {
     sqlite3.SQLITE_IOERR,
     sqlite3.SQLITE_PERM,
 }
-_ANOTHERS_TURN = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 
 
 def is_damage(error: sqlite3.Error) -> bool:
-    """Whether the file is no index any more, or not one whole."""
+    """Return whether the error means that the index file is damaged."""
     return (
         _code(error) & 0xFF in _DAMAGED
         or _code(error) in _DAMAGED_IN_DETAIL
@@ -41,23 +42,23 @@ def is_damage(error: sqlite3.Error) -> bool:
 
 
 def cannot_write(error: sqlite3.Error) -> bool:
-    """Whether the file cannot be written: a full disk, no permission."""
+    """Return whether the file cannot be written, e.g. a full disk or no permission."""
     return _code(error) & 0xFF in _NOT_WRITABLE and not is_damage(error)
 
 
 def is_full(error: sqlite3.Error) -> bool:
-    """Whether there is no room on the disk; a file there may be whole."""
+    """Return whether a write failed although the file may be intact, e.g. on a full disk."""
     return cannot_write(error) and _code(error) & 0xFF != sqlite3.SQLITE_CANTOPEN
 
 
 def is_busy(error: sqlite3.Error) -> bool:
-    """Whether another connection has its turn."""
-    return _code(error) & 0xFF in _ANOTHERS_TURN
+    """Return whether another connection holds the lock."""
+    return _code(error) & 0xFF in _BUSY
 
 
 @contextmanager
 def in_our_words(epoch: int) -> Iterator[None]:
-    """Raise what SQLite says inside as IndexDamaged (of the file with this epoch) or IndexUnavailable."""
+    """Turn SQLite errors inside the block into IndexDamaged (with this epoch) or IndexUnavailable."""
     try:
         yield
     except sqlite3.Error as error:
@@ -65,18 +66,20 @@ def in_our_words(epoch: int) -> Iterator[None]:
             raise IndexDamaged(f"The index is damaged: {error}.", epoch=epoch) from error
         if cannot_write(error):
             raise IndexUnavailable(
-                f"The index cannot be kept: {error}.",
+                f"The index cannot be written: {error}.",
                 "Free some space, or give another folder: --index-dir PATH.",
             ) from error
         if is_busy(error):
-            raise IndexUnavailable(
-                "Another process keeps the index busy.", "Ask again in a moment."
+            raise IndexHeld(
+                "Another process holds the index.",
+                "Ask again once that process goes on or ends; it may be stopped.",
             ) from error
         if _code(error) == sqlite3.SQLITE_INTERRUPT:
+            stop_if_gone()
             raise IndexUnavailable("The index is being closed.") from error
         raise
 
 
 def _code(error: sqlite3.Error) -> int:
-    """The code of SQLite; 0 for an error of Python's own."""
+    """Return the SQLite error code; 0 if Python's sqlite3 module raised the error itself."""
     return getattr(error, "sqlite_errorcode", 0)

@@ -1,4 +1,4 @@
-"""Where the index of a vault lives: one folder for each vault, content stamp and shaping settings."""
+"""Locate the index of a vault: one folder for each vault, content stamp and shaping settings."""
 
 import hashlib
 import os
@@ -29,36 +29,36 @@ _OWN_FILE = re.compile(
     rf"|{MARKER_NAME}"
 )
 _PACKAGE = Path(__file__).parents[2]
-# What decides which rows a note becomes: these modules, and every one of `notes`.
+# The sources that decide which rows a note becomes: these, and every module of `notes`.
 _ROW_SOURCES = ("index/rows.py", "index/sqlite/writing.py", "index/sqlite/schema.sql")
 
 
 def schema() -> str:
-    """The statements that make the tables."""
+    """Return the SQL statements that create the tables."""
     return (_PACKAGE / "index/sqlite/schema.sql").read_text(encoding="utf-8")
 
 
 @cache
 def content_stamp() -> str:
-    """Digest of all that decides what an index holds: an index with another one is built anew.
+    """Return a digest of the code that decides what an index contains; a new digest means a rebuild.
 
-    Made from the sources, so that nobody has to remember to change it; about 0.6 ms, once a process.
+    It is made from the sources, so nobody has to remember to change it; 0.6 ms, once per process.
     """
     return stamp_of(_PACKAGE)
 
 
 def stamp_of(package: Path) -> str:
-    """The content stamp of a package; a checkout and a wheel with the same sources have the same one."""
+    """Return the content stamp of a package; it is the same for a checkout and a wheel of one version."""
     names = sorted(f"notes/{file.name}" for file in (package / "notes").glob("*.py"))
     digest = hashlib.sha256(f"{__version__} {unicodedata.unidata_version}".encode())
     for name in (*names, *_ROW_SOURCES):
-        source = (package / name).read_bytes().replace(b"\r\n", b"\n")  # as git may check it out
+        source = (package / name).read_bytes().replace(b"\r\n", b"\n")  # git may check out CRLF
         digest.update(b"%b\0%d\0%b" % (name.encode(), len(source), source))
     return digest.hexdigest()[:12]
 
 
 def index_folder(vault_root: Path, shape_digest: str, index_dir: str | None = None) -> Path:
-    """The folder of this vault's index: one for each vault, content stamp and shaping settings."""
+    """Return the folder of an index: one for each vault, content stamp and shaping settings."""
     real = os.fsencode(vault_root.resolve())
     name = f"{hashlib.sha256(real).hexdigest()[:16]}-{content_stamp()}-{shape_digest}"
     base = (
@@ -68,12 +68,12 @@ def index_folder(vault_root: Path, shape_digest: str, index_dir: str | None = No
 
 
 def is_index(folder: Path) -> bool:
-    """Whether a folder holds an index."""
+    """Return whether a folder contains an index."""
     return (folder / FILE_NAME).is_file()
 
 
 def make_writable(folder: Path) -> bool:
-    """Make the folder where it is missing; whether it, and every file of an index in it, takes writes."""
+    """Create the folder if missing; return whether it and the index files in it can be written."""
     try:
         _make(folder)
         probe = folder / f".probe-{os.getpid()}-{threading.get_ident()}"
@@ -90,7 +90,7 @@ def make_writable(folder: Path) -> bool:
 
 
 def identity(file: Path | None) -> tuple[int, int] | None:
-    """Device and inode of the file that stands at a path now; None when there is none."""
+    """Return device and inode of the file now at a path; None if there is none."""
     if file is None:
         return None
     try:
@@ -101,36 +101,36 @@ def identity(file: Path | None) -> tuple[int, int] | None:
 
 
 def set_aside(file: Path) -> None:
-    """Take an index file away, so that a new one can take over; others may still hold the old one."""
+    """Move an index file away to make room for a new one; other processes may still have it open."""
     aside = file.with_name(f"damaged-{time.time_ns()}")
     for suffix in ("", "-wal", "-shm"):
         part = file.with_name(file.name + suffix)
         with suppress(OSError):
             part.rename(aside.with_name(aside.name + suffix))
     for old in filter(lambda old: _OWN_FILE.fullmatch(old.name), file.parent.glob("damaged-*")):
-        with suppress(OSError):  # such as a folder: it stays
+        with suppress(OSError):  # e.g. a folder: it stays
             old.unlink()
 
 
 def remove_unused(base: Path, keep: str) -> None:
-    """Remove folders of indexes that nobody opened for a long time.
+    """Remove index folders that have not been opened for `UNUSED_DAYS`.
 
-    Only folders that were made for an index (by name and marker) and hold nothing else. A folder without a
-    marker stays, also one of a version that set none. No link is followed.
+    Only folders made for an index (by name and marker) that contain nothing else are removed. A folder
+    without a marker stays, even if an early version made it. No link is followed.
     """
     oldest = time.time() - UNUSED_DAYS * 86_400
     with suppress(OSError):
         for folder in base.iterdir():
             if folder.name == keep or not _FOLDER.fullmatch(folder.name):
                 continue
-            with suppress(OSError):  # it is in use, or another process was faster
+            with suppress(OSError):  # in use, or another process removed it
                 seen = folder.lstat()
                 if stat.S_ISDIR(seen.st_mode) and seen.st_mtime < oldest and _is_ours(folder):
                     _remove(folder)
 
 
 def _make(folder: Path) -> None:
-    """Make a folder that is missing, and mark it as ours. Raises OSError."""
+    """Create a missing folder and mark it as ours. Raises OSError."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     try:
         folder.mkdir(mode=0o700)
@@ -144,7 +144,7 @@ def _make(folder: Path) -> None:
 
 
 def _is_ours(folder: Path) -> bool:
-    """Whether a folder carries our marker and holds only files of an index. Raises OSError."""
+    """Return whether a folder has our marker and contains only index files. Raises OSError."""
     marked, _ = read_without_links(folder.parent, f"{folder.name}/{MARKER_NAME}", 2 * len(_MARKER))
     with os.scandir(folder) as entries:
         return marked == _MARKER and all(
@@ -154,7 +154,7 @@ def _is_ours(folder: Path) -> bool:
 
 
 def _remove(folder: Path) -> None:
-    """Remove the files of an index, the marker last, then their folder if it is empty. Raises OSError."""
+    """Remove the files of an index, the marker last, then the folder if it is empty. Raises OSError."""
     for file in sorted(folder.iterdir(), key=lambda file: file.name == MARKER_NAME):
         if _OWN_FILE.fullmatch(file.name):
             file.unlink()

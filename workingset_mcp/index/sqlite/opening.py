@@ -1,6 +1,6 @@
-"""Opening a database file: how a connection is set up, its tables made, what is checked, who builds.
+"""Open a database file: set up a connection, create the tables, check the file, lock the build.
 
-Not here: what is done with a file that does not pass (`engine`).
+Not here: what happens to a file that fails the check (`engine`).
 """
 
 import sqlite3
@@ -12,24 +12,26 @@ from workingset_mcp.index.sqlite.failures import is_busy
 from workingset_mcp.index.sqlite.location import content_stamp, schema
 from workingset_mcp.index.sqlite.writing import merge_as_written
 
-BUSY_SECONDS = 30.0
+BUSY_SECONDS = 1.0  # an answer may wait for it; a process that holds the lock may be stopped
 _WRITER_CACHE_KILOBYTES = 16_000
-_READER_CACHE_KILOBYTES = 4_000  # one a call under way; the system keeps the file's pages anyway
+_READER_CACHE_KILOBYTES = 4_000  # per running call; the system caches the file's pages anyway
 
 
 def connected(file: Path | None, *, writes: bool = False) -> sqlite3.Connection:
-    """A connection to a file, or to a new database in memory, for any thread. Raises sqlite3.Error.
+    """Connect to a file, or to a new database in memory, for use in any thread. Raises sqlite3.Error.
 
-    The file is never mapped into memory: it may be cut while it is read, and a process that touches a
-    page that is gone is ended by the system.
+    The file is never memory-mapped: it may be truncated while it is read, and the system kills a
+    process that touches a lost page.
     """
     connection = sqlite3.connect(
         str(file or ":memory:"),
         timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False,
     )  # fmt: skip
     if file is not None:
-        connection.execute("PRAGMA page_size = 8192")  # of a new file: half as much stays empty
-        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # `settle` gives free pages back
+        # On a file that is there, `PRAGMA auto_vacuum` takes the write lock: readers must not.
+        if not connection.execute("PRAGMA page_count").fetchone()[0]:
+            connection.execute("PRAGMA page_size = 8192")  # half as much stays empty
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # `settle` gives free pages back
         connection.execute("PRAGMA journal_mode = WAL")
         with suppress(OSError):
             file.chmod(0o600)
@@ -41,11 +43,12 @@ def connected(file: Path | None, *, writes: bool = False) -> sqlite3.Connection:
 
 
 def ensure_schema(connection: sqlite3.Connection) -> None:
-    """Make the tables of an empty database. Raises sqlite3.Error."""
+    """Make the tables of an empty database; take no lock where they are. Raises sqlite3.Error."""
+    if _has_tables(connection):
+        return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        if not tables:
+        if not _has_tables(connection):  # another process may have been faster
             for statement in schema().split(";\n"):
                 if statement.strip():
                     connection.execute(statement)
@@ -59,7 +62,7 @@ def ensure_schema(connection: sqlite3.Connection) -> None:
 
 
 def check(connection: sqlite3.Connection, file: Path | None) -> None:
-    """Raise sqlite3.DatabaseError when a file is cut, of another schema, or its parts disagree."""
+    """Raise sqlite3.DatabaseError if a file is truncated, has another schema, or is inconsistent."""
     page_bytes = connection.execute("PRAGMA page_size").fetchone()[0]
     if file is not None and file.stat().st_size % page_bytes:
         raise sqlite3.DatabaseError("cut within a page")
@@ -73,10 +76,10 @@ def check(connection: sqlite3.Connection, file: Path | None) -> None:
 
 @contextmanager
 def build_turn(place: Path | None) -> Iterator[bool]:
-    """Hold the lock at a place; False when another process holds it.
+    """Hold the build lock at a path; the value is False if another process holds it.
 
-    It is a lock on a database of its own, and ends with its holder, however that ends. Where there can
-    be no such file, everyone has a turn: building twice is slow, and not wrong.
+    The lock is on a separate database file, so it ends with its process, even a killed one. If the file
+    cannot be created, every process gets a turn: building twice is slow but not wrong.
     """
     lock = None
     try:
@@ -93,6 +96,10 @@ def build_turn(place: Path | None) -> Iterator[bool]:
     finally:
         if lock is not None:
             lock.close()
+
+
+def _has_tables(connection: sqlite3.Connection) -> bool:
+    return bool(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
 
 
 def _check_parts(connection: sqlite3.Connection) -> None:

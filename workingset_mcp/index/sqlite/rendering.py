@@ -1,4 +1,4 @@
-"""An expression and a scope as FTS5 and SQL read them, and where in the word index branches lie. Pure."""
+"""Render expressions and scopes as FTS5 and SQL, and group branches into rowid ranges. Pure."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -7,13 +7,13 @@ from workingset_mcp.index.query import And, Column, Expr, Or, Prefix, Scope, Ter
 from workingset_mcp.index.sqlite.columns import marks
 
 MOST_RANGES = 4
-LEAST_GAP = 1_000  # sections; to pass over fewer costs less than to ask once more
+LEAST_GAP = 1_000  # sections; skipping fewer of them costs less than one more query
 SECTION_DATE = "CASE WHEN s.date != '' THEN s.date ELSE n.date END"
 NOTE_DATE = "n.date"
 
 
 def rendered(expr: Expr) -> str:
-    """An expression in the syntax of FTS5; every word stands between quotes."""
+    """Render an expression in FTS5 syntax; every word is quoted."""
     if isinstance(expr, And):
         return f"({' AND '.join(map(rendered, expr.parts))})"
     if isinstance(expr, Or):
@@ -26,9 +26,9 @@ def rendered(expr: Expr) -> str:
 
 
 def conditions(scope: Scope, date: str) -> tuple[str, tuple[str, ...]]:
-    """A scope as conditions on note `n` and what `date` names, with their parameters.
+    """Render a scope as conditions on note `n` and the SQL expression `date`, with parameters.
 
-    The window is the one of `Scope.may_hold`: a date is compared as far as both are known.
+    The window means the same as in `Scope.may_hold`: two dates are compared to the precision of both.
     """
     parts, parameters = list[str](), list[str]()
     if scope.branches is not None:
@@ -46,9 +46,9 @@ def conditions(scope: Scope, date: str) -> tuple[str, tuple[str, ...]]:
 
 
 def ranges_of(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """A few ranges that hold every span, given in order; the widest gaps stay between them.
+    """Merge sorted spans into at most `MOST_RANGES` ranges, split at the widest gaps.
 
-    The notes of a branch are written one behind the other; those that change go to the end.
+    A build writes the notes of a branch one after another; changed notes are written at the end.
     """
     gaps = [(after[0] - before[1], at) for at, (before, after) in enumerate(pairwise(spans), 1)]
     wide = sorted(gap for gap in gaps if gap[0] > LEAST_GAP)[1 - MOST_RANGES :]

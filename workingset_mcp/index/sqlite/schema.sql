@@ -1,4 +1,4 @@
--- The index is a cache: when this file changes, the old index is dropped and built anew.
+-- The index is a cache: when this file changes, the old index is dropped and rebuilt.
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 
 CREATE TABLE note (
@@ -6,15 +6,15 @@ CREATE TABLE note (
     path TEXT NOT NULL UNIQUE,
     branch TEXT NOT NULL,
     title TEXT NOT NULL,
-    date TEXT NOT NULL,           -- ISO, as much as is known; '' when undated
+    date TEXT NOT NULL,           -- ISO, as precise as known; '' if undated
     date_source TEXT NOT NULL,
     kind TEXT NOT NULL,           -- note, override, brief
     template INTEGER NOT NULL,
     line_count INTEGER NOT NULL,
     first_section INTEGER NOT NULL,
-    last_section INTEGER NOT NULL,  -- below the first where there is none
+    last_section INTEGER NOT NULL,  -- less than the first if there are none
     tokens INTEGER,               -- NULL until counted
-    aliases TEXT NOT NULL,        -- one a line
+    aliases TEXT NOT NULL,        -- one per line
     tags TEXT NOT NULL,
     units TEXT NOT NULL,          -- JSON: [date, first line, last line]
     remarks TEXT NOT NULL,        -- JSON: [line, text]
@@ -28,8 +28,8 @@ CREATE TABLE note (
 );
 CREATE INDEX note_branch ON note (branch);
 
--- The texts of a note's sections, joined in order, are the text of the note. Their ids follow one
--- another: no index is needed to find them.
+-- The texts of a note's sections, joined in order, are the text of the note. Their ids are
+-- consecutive, so no index is needed to find them.
 CREATE TABLE section (
     id INTEGER PRIMARY KEY,
     note_id INTEGER NOT NULL,
@@ -37,9 +37,9 @@ CREATE TABLE section (
     first_line INTEGER NOT NULL,
     last_line INTEGER NOT NULL,
     level INTEGER NOT NULL,
-    opens INTEGER NOT NULL,       -- whether it begins a section; a further piece of a long one does not
-    headings TEXT NOT NULL,       -- heading path, one a line (`kept_headings`)
-    date TEXT NOT NULL,           -- of the headings; '' when none is dated
+    opens INTEGER NOT NULL,       -- whether it begins a section; later pieces of a long one do not
+    headings TEXT NOT NULL,       -- heading path, one per line (`kept_headings`)
+    date TEXT NOT NULL,           -- from the headings; '' if none is dated
     skip INTEGER NOT NULL,        -- characters of front matter at the beginning of the text
     text TEXT NOT NULL
 );
@@ -47,11 +47,11 @@ CREATE TABLE section (
 CREATE TABLE item (
     note_id INTEGER NOT NULL,
     line INTEGER NOT NULL,
-    kind INTEGER NOT NULL,        -- place in ITEM_KINDS
-    form INTEGER NOT NULL,        -- place in ITEM_FORMS
+    kind INTEGER NOT NULL,        -- index in ITEM_KINDS
+    form INTEGER NOT NULL,        -- index in ITEM_FORMS
     state TEXT NOT NULL,
     text TEXT NOT NULL,
-    owners TEXT NOT NULL,         -- one a line
+    owners TEXT NOT NULL,         -- one per line
     due TEXT NOT NULL,
     date TEXT NOT NULL,
     PRIMARY KEY (note_id, line)
@@ -69,10 +69,10 @@ CREATE TABLE status (
 );
 CREATE INDEX status_note ON status (note_id);
 
--- Contentless: the words only. Rows are deleted by giving FTS5 the old values again, which
--- `search_columns` derives from the tables above. The longest column is the first: FTS5 writes two
--- bytes with the places of a word in any other. `cjk` holds pairs of characters of scripts without
--- blanks, and the other forms of words (`notes.folding`).
+-- Contentless: the table stores only words. To delete a row, FTS5 needs the old values, which
+-- `search_columns` derives from the tables above. The longest column comes first: for every other
+-- column FTS5 stores two more bytes with the positions of a word. `cjk` holds pairs of characters of
+-- scripts without blanks, and the other forms of words (`notes.folding`).
 CREATE VIRTUAL TABLE fts USING fts5 (
     body, title, heads, path, cjk, dt,
     content = '', tokenize = 'porter unicode61 remove_diacritics 2'

@@ -1,4 +1,4 @@
-"""Words as the index keeps them: by the tokenizer that the FTS5 table uses."""
+"""Stem words as the index does, with the tokenizer of the FTS5 table."""
 
 import sqlite3
 import threading
@@ -21,11 +21,11 @@ class SqliteStemmer:
         self._known: dict[str, str] = {}
 
     def close(self) -> None:
-        """Close its connection."""
+        """Close the connection."""
         self._connection.close()
 
     def stem(self, word: str) -> str:
-        """The stem of one word; empty when the tokenizer finds no word in it."""
+        """Return the stem of one word; empty if the tokenizer finds no word in it."""
         known = self._known.get(word)
         if known is None:
             with self._lock:
@@ -39,5 +39,5 @@ class SqliteStemmer:
         return known
 
     def common_beginning(self, stem: str) -> str:
-        """What the words of a stem begin with: Porter makes `compani` of `company` and `companies`."""
+        """Return the common prefix of a stem's words: Porter turns `company` and `companies` into `compani`."""
         return stem[:-1] if stem.endswith("i") and len(stem) > 2 else stem

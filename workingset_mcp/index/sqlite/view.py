@@ -1,7 +1,7 @@
-"""Reading from one consistent view of the index: every query of the package, as SQL.
+"""Read from one consistent view of the index: every query of the package, as SQL.
 
-What each method answers is said once, in `index.engine.View`. No text of a user reaches SQL or
-MATCH unrendered. Not here: how expressions and scopes are rendered (`rendering`).
+`index.engine.View` documents each method. No user text reaches SQL or MATCH unrendered. Not here: how
+expressions and scopes are rendered (`rendering`).
 """
 
 import threading
@@ -40,7 +40,7 @@ _BETWEEN = "AND fts.rowid BETWEEN ? AND ?"
 _OPEN = ", ".join(f"'{state}'" for state in OPEN_STATES)
 _ACTION_BULLET = f"i.kind = {ITEM_KINDS.index('action')} AND i.form = {ITEM_FORMS.index('bullet')}"
 _DAY = "CASE WHEN i.date != '' THEN i.date ELSE n.date END"
-# What a list is made of, as `ListedRow` has it: of notes alone, no overrides, no generated briefs.
+# The rows of lists, in the order of `ListedRow`: notes only, no overrides, no generated briefs.
 _LISTED_ITEMS = (
     "SELECT n.branch, n.path, i.line, iif(i.date != '', i.date, n.date), ?, i.text, i.state, i.owners,"
     " i.due FROM note n JOIN item i ON i.note_id = n.id WHERE n.kind = 'note'"
@@ -52,11 +52,11 @@ _LISTED_STATUSES = (
 _LISTED_NOTES = (
     "SELECT n.branch, n.path, 0, n.date, ?, n.title, '', '', '' FROM note n WHERE n.kind = 'note'"
 )
-_WRONG_PAGES = (  # table by table: of a whole database later SQLites check the word index too, slowly
+_WRONG_PAGES = (  # table by table: checking the whole database also checks the word index in newer SQLites, slowly
     "SELECT quick_check FROM sqlite_master m, pragma_quick_check(m.name)"
     " WHERE m.type = 'table' AND m.rootpage > 0 AND quick_check != 'ok' LIMIT 1"
 )
-_MOST_KEPT = 4_000  # small values of one state of the index
+_MOST_CACHED = 4_000  # small values per version of the index
 _Value = TypeVar("_Value")
 
 
@@ -65,34 +65,34 @@ class _Connection(Protocol):
 
 
 class _Ended:
-    """In the place of a connection that another view may use by now."""
+    """Replaces the connection of an ended view, because another view may use that by now."""
 
     def execute(self, _sql: str, _parameters: Any = (), /) -> Any:
-        raise RuntimeError("This view has ended: read while its block is open.")
+        raise RuntimeError("This view has ended: read it inside its `with` block.")
 
 
 class Counts:
-    """Small values of the newest state of an index, each found once. Any thread may ask."""
+    """A cache of small values for the newest version of an index, usable from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._version = (-1, -1)
         self._known: dict[Hashable, Any] = {}
 
-    def of(self, version: tuple[int, int], asked: Hashable, find: Callable[[], _Value]) -> _Value:
-        """The value for `asked` in a state of the index; `find` runs, without the lock, if it is not known."""
+    def of(self, version: tuple[int, int], key: Hashable, find: Callable[[], _Value]) -> _Value:
+        """Return the value for `key` in a version of the index; a missing one is found outside the lock."""
         with self._lock:
             if version > self._version:
                 self._version, self._known = version, {}
-            if version == self._version and asked in self._known:
-                known: _Value = self._known[asked]
+            if version == self._version and key in self._known:
+                known: _Value = self._known[key]
                 return known
         found = find()
         with self._lock:
-            if version == self._version:  # a view that began earlier may still be read
-                if len(self._known) >= _MOST_KEPT:
+            if version == self._version:  # an older view may still be in use
+                if len(self._known) >= _MOST_CACHED:
                     self._known.clear()
-                self._known[asked] = found
+                self._known[key] = found
         return found
 
 
@@ -107,41 +107,41 @@ class SqliteView:
         self._ranges_of: dict[frozenset[str], list[tuple[str, tuple[int, ...]]]] = {}
 
     def end(self) -> None:
-        """Let go of the connection."""
+        """Release the connection."""
         self._connection = _Ended()
 
     def generation(self) -> int:
-        """Counter raised by every applied change."""
+        """Return the number of changes applied so far."""
         if self._generation is None:
             self._generation = int(self._meta("generation") or 0)
         return self._generation
 
     def version(self) -> tuple[int, int]:
-        """What `Engine.data_version` was when this view began: (epoch, generation)."""
+        """Return (epoch, generation): `Engine.data_version` when this view began."""
         return self._epoch, self.generation()
 
     def complete(self) -> bool:
-        """Whether the whole vault has been indexed once."""
+        """Return whether the whole vault has been indexed once."""
         return bool(self._meta("complete"))
 
     def unmerged(self) -> bool:
-        """Whether its words stand in the parts yet that a first build wrote."""
+        """Return whether the word index of a first build is not merged yet."""
         return bool(self._meta("unmerged"))
 
     def known(self, branch: str | None = None) -> dict[str, Known]:
-        """What the index knows of every file, or of one branch's files."""
+        """Return what the index knows of every file, or of one branch's files, by path."""
         sql = "SELECT path, size, mtime_ns, ctime_ns, inode, read_ns, digest FROM note"
         within = (f"{sql} WHERE branch = ?", branch) if branch is not None else (sql,)
         rows = self._all(*within)
         return {row[0]: Known(Fingerprint(*row[1:5]), row[5], row[6]) for row in rows}
 
     def has_below(self, folder: str) -> bool:
-        """Whether there is a note, or a generated brief, below this folder."""
+        """Return whether there is a note or a generated brief below this folder."""
         sql = "SELECT 1 FROM note WHERE path > ? AND path < ? LIMIT 1"
-        return bool(self._all(sql, f"{folder}/", f"{folder}0"))  # "0" comes behind "/"
+        return bool(self._all(sql, f"{folder}/", f"{folder}0"))  # "0" is the character after "/"
 
     def branches(self) -> list[BranchRow]:
-        """Every branch with its notes, open boxes and newest date, by name."""
+        """Return every branch with its notes, open checkboxes and newest date, by name."""
         open_tasks = self._all(
             "SELECT n.branch, count(*) FROM item i JOIN note n ON n.id = i.note_id"
             f" WHERE i.kind = 0 AND i.state IN ({_OPEN}) AND n.kind = 'note'"  # 0: a task
@@ -160,68 +160,68 @@ class SqliteView:
         return found
 
     def branch_times(self) -> list[tuple[str, int]]:
-        """Branches by name with the newest file time of their notes, in nanoseconds."""
+        """Return (branch, newest file time of its notes in nanoseconds), by name."""
         sql = "SELECT branch, max(mtime_ns) FROM note WHERE kind != 'brief' GROUP BY branch ORDER BY branch"
         return self._all(sql)
 
     def branch_names(self) -> list[str]:
-        """Names of the branches that hold a note."""
+        """Return the names of the branches that have a note."""
         return [row[0] for row in self._all("SELECT DISTINCT branch FROM note ORDER BY branch")]
 
     def has_branch(self, name: str) -> bool:
-        """Whether a note stands in this branch."""
+        """Return whether this branch has a note."""
         return bool(self._all("SELECT 1 FROM note WHERE branch = ? LIMIT 1", name))
 
     def remarked(self) -> list[NoteRow]:
-        """Notes with a remark, by path; also briefs that may be a person's."""
+        """Return the notes with a remark, by path, also briefs that a person may have written."""
         sql = f"SELECT {columns.NOTE} FROM note n WHERE n.remarks != '[]'"
         return columns.note_rows(self._all(f"{sql} ORDER BY n.path"))
 
     def notes(self, branch: str | None = None) -> list[NoteRow]:
-        """Notes (no generated briefs) by path, of the vault or of one branch."""
+        """Return the notes of the vault or of one branch, by path, without generated briefs."""
         sql = f"SELECT {columns.NOTE} FROM note n WHERE n.kind != 'brief'"
         if branch is None:
             return columns.note_rows(self._all(f"{sql} ORDER BY n.path"))
         return columns.note_rows(self._all(f"{sql} AND n.branch = ? ORDER BY n.path", branch))
 
     def notes_by_id(self, ids: Iterable[int]) -> dict[int, NoteRow]:
-        """The notes of these ids, without their units and remarks."""
-        wanted, rows = list(ids), []
-        for start in range(0, len(wanted), _MOST_MARKS):
-            some = wanted[start : start + _MOST_MARKS]
+        """Return the notes with these ids, without their units and remarks."""
+        listed_ids, rows = list(ids), []
+        for start in range(0, len(listed_ids), _MOST_MARKS):
+            some = listed_ids[start : start + _MOST_MARKS]
             sql = f"SELECT {columns.NOTE_ALONE} FROM note n WHERE n.id IN ({columns.marks(some)})"
             rows.extend(self._all(sql, *some))
         return {note.id: note for note in columns.note_rows(rows)}
 
     def line_digests(self, branch: str) -> bytes:
-        """Digests of the lines of a branch, those of each note once, templates aside."""
+        """Return the digests of a branch's lines, each line once per note, without templates."""
         sql = "SELECT line_digests FROM note WHERE branch = ? AND kind = 'note' AND NOT template"
         return b"".join(row[0] for row in self._all(sql, branch))
 
     def note(self, path: str) -> NoteRow | None:
-        """The note at a path, if it is indexed."""
+        """Return the note at a path, if it is indexed."""
         rows = self._all(f"SELECT {columns.NOTE} FROM note n WHERE n.path = ?", path)
         return columns.note_rows(rows)[0] if rows else None
 
     def aliases(self) -> list[str]:
-        """Every alias of every note."""
+        """Return every alias of every note."""
         sql = "SELECT aliases FROM note WHERE aliases != ''"
         return [alias for row in self._all(sql) for alias in row[0].split("\n")]
 
     def paths(self) -> list[str]:
-        """Paths of all notes."""
+        """Return the paths of all notes, in order."""
         sql = "SELECT path FROM note WHERE kind != 'brief' ORDER BY path"
         return [row[0] for row in self._all(sql)]
 
     def text(self, note_id: int) -> str:
-        """The whole text of a note."""
+        """Return the whole text of a note."""
         sql = f"SELECT s.text FROM {_SECTIONS_OF_NOTES} WHERE n.id = ? ORDER BY s.id"
         return "".join(row[0] for row in self._all(sql, note_id))
 
     def sections(
         self, note_id: int, first_line: int = 1, last_line: int = 1 << 60
     ) -> list[SectionRow]:
-        """Sections of a note that touch these lines, in order."""
+        """Return the sections of a note that overlap these lines, in order."""
         rows = self._all(
             f"SELECT {columns.SECTION} FROM {_SECTIONS_OF_NOTES} WHERE n.id = ? AND s.last_line >= ?"
             " AND s.first_line <= ? ORDER BY s.id",
@@ -230,13 +230,13 @@ class SqliteView:
         return [columns.section_row(row) for row in rows]
 
     def sections_by_id(self, ids: Sequence[int]) -> dict[int, SectionRow]:
-        """The sections of these ids."""
+        """Return the sections with these ids."""
         sql = f"SELECT {columns.SECTION} FROM section s JOIN note n ON n.id = s.note_id"
         sql += f" WHERE s.id IN ({columns.marks(ids)})"
         return {row[0]: columns.section_row(row) for row in self._all(sql, *ids)}
 
     def headings(self, note_ids: Sequence[int], level: int) -> dict[int, list[tuple[str, int]]]:
-        """Headings of one level in these notes, a path once: note -> [(text, line)] in order."""
+        """Return note id -> [(text, line)]: the headings of one level, each heading path once."""
         rows = self._all(
             f"SELECT n.id, n.title, s.headings, s.first_line FROM {_SECTIONS_OF_NOTES}"
             f" WHERE s.level = ? AND s.opens AND n.id IN ({columns.marks(note_ids)}) ORDER BY n.id, s.id",
@@ -252,7 +252,7 @@ class SqliteView:
         self, kinds: Sequence[str], branch: str | None = None, notes: dict[int, NoteRow] | None = None,
         *, bullets_since: str = "",
     ) -> list[ItemRow]:  # fmt: skip
-        """Items of these kinds by path and line, of the vault or of one branch.
+        """Return the items of these kinds in the vault or one branch, by path and line.
 
         `bullets_since`: action bullets of an earlier day are left out.
         """
@@ -277,7 +277,7 @@ class SqliteView:
     def statuses(
         self, branch: str | None = None, notes: dict[int, NoteRow] | None = None
     ) -> list[StatusRow]:
-        """Status blocks by path and line, of the vault or of one branch."""
+        """Return the status blocks of the vault or of one branch, by path and line."""
         where = "WHERE n.branch = ?" if branch is not None else ""
         rows = self._all(
             "SELECT s.note_id, s.line, s.last_line, s.heading, s.date, s.time, s.ambiguous"
@@ -294,12 +294,12 @@ class SqliteView:
         ]
 
     def uncounted(self, limit: int) -> list[tuple[int, bytes]]:
-        """Notes whose tokens are not counted yet: (id, digest)."""
+        """Return (id, digest) of at most `limit` notes whose tokens are not counted yet."""
         sql = "SELECT id, digest FROM note WHERE tokens IS NULL AND kind != 'brief' LIMIT ?"
         return self._all(sql, limit)
 
     def search(self, expr: Expr, limit: int, scope: Scope = WHOLE_VAULT) -> list[Hit]:
-        """Best sections for an expression, best first."""
+        """Return the best matching sections in a scope, best first."""
         where, parameters = conditions(scope, SECTION_DATE)
         rows: list[Any] = []
         for between, ends in self._ranges(scope.branches):
@@ -307,17 +307,17 @@ class SqliteView:
                 "WITH matched AS MATERIALIZED (SELECT fts.rowid AS id, rank AS cost"
                 f" FROM fts {_NOTES_OF_FTS if where else ''} WHERE fts MATCH ?"
                 f" AND rank MATCH 'bm25(1, 6, 3, 3, 1, 4)' {where} {between}),"
-                " best AS (SELECT id, cost FROM matched WHERE cost <="  # with all as good as the last
+                " best AS (SELECT id, cost FROM matched WHERE cost <="  # includes ties with the last one
                 " ifnull((SELECT cost FROM matched ORDER BY cost LIMIT 1 OFFSET ? - 1), 0))"
                 " SELECT cost, n.path, s.first_line, s.ordinal, s.id, s.note_id FROM best"
                 " JOIN section s ON s.id = best.id JOIN note n ON n.id = s.note_id",
                 rendered(expr), *parameters, *ends, limit,
             )  # fmt: skip
-        rows.sort()  # a third of the time that SQL takes for it
+        rows.sort()  # takes a third of the time of sorting in SQL
         return [Hit(row[4], row[5], -row[0]) for row in rows[:limit]]
 
     def _ranges(self, branches: frozenset[str] | None) -> list[tuple[str, tuple[int, ...]]]:
-        """Where in the word index to look for sections of branches: SQL, its parameters."""
+        """Return the rowid ranges with the sections of these branches, as SQL and its parameters."""
         if branches is None:
             return [("", ())]
         if branches not in self._ranges_of:
@@ -331,7 +331,7 @@ class SqliteView:
         return self._ranges_of[branches]
 
     def matching_sections(self, expr: Expr, branch: str | None) -> list[tuple[int, int, bool]]:
-        """Every section whose own words match."""
+        """Return every section whose own words match."""
         scope = Scope.of(branch)
         where, parameters = conditions(scope, SECTION_DATE)
         joined = _NOTES_OF_FTS if where else "JOIN section s ON s.id = fts.rowid"
@@ -346,14 +346,14 @@ class SqliteView:
         ]
 
     def later_pieces(self, branch: str | None) -> list[tuple[int, int]]:
-        """Pieces of long sections that do not begin one."""
+        """Return every piece of a long section but its first."""
         sql = "SELECT s.note_id, s.ordinal FROM section s WHERE NOT s.opens"
         if branch is None:
             return self._all(sql)
         return self._all(f"{sql} AND s.note_id IN (SELECT id FROM note WHERE branch = ?)", branch)
 
     def front_matters(self, branch: str | None) -> list[tuple[int, int, str]]:
-        """Front matter of every note that has some."""
+        """Return the front matter of every note that has some."""
         where, parameters = conditions(Scope.of(branch), NOTE_DATE)
         return self._all(
             "SELECT s.note_id, s.ordinal, substr(s.text, 1, s.skip) FROM section s"
@@ -362,7 +362,7 @@ class SqliteView:
         )
 
     def section_start(self, note_id: int, ordinal: int) -> int:
-        """Ordinal of the first piece of the section that a piece belongs to."""
+        """Return the ordinal of the first piece of the section that a piece belongs to."""
         rows = self._all(
             f"SELECT max(s.ordinal) FROM {_SECTIONS_OF_NOTES} WHERE n.id = ?"
             " AND s.id <= n.first_section + ? AND s.opens",
@@ -371,7 +371,7 @@ class SqliteView:
         return int(rows[0][0] or 0)
 
     def whole_section(self, note_id: int, ordinal: int) -> list[SectionRow]:
-        """All pieces of the section that begins at an ordinal."""
+        """Return all pieces of the section that begins at an ordinal."""
         rows = self._all(
             f"SELECT {columns.SECTION} FROM {_SECTIONS_OF_NOTES} WHERE n.id = ? AND s.id >= n.first_section + ?"
             " AND s.id < coalesce((SELECT min(id) FROM section WHERE id > n.first_section + ?"
@@ -381,11 +381,11 @@ class SqliteView:
         return [columns.section_row(row) for row in rows]
 
     def count(self, expr: Expr) -> int:
-        """How many sections match."""
+        """Return how many sections match."""
         return self._count("SELECT count(*) FROM fts WHERE fts MATCH ?", rendered(expr))
 
     def holds(self, expr: Expr, scope: Scope) -> bool:
-        """Whether any section in a scope matches."""
+        """Return whether any section in a scope matches."""
         where, parameters = conditions(scope, SECTION_DATE)
         joined = _NOTES_OF_FTS if where else ""
         sql = f"SELECT 1 FROM fts {joined} WHERE fts MATCH ? {where}"
@@ -395,37 +395,37 @@ class SqliteView:
         )
 
     def document_frequency(self, stem: str) -> int:
-        """In how many sections a stemmed word stands."""
+        """Return how many sections contain a stem."""
         return self._count("SELECT sum(doc) FROM vocabulary WHERE term = ?", stem)
 
     def words_between(self, first: str, last: str, limit: int) -> list[tuple[str, int]]:
-        """Stemmed words of the vault in a range of the alphabet, with their frequencies."""
+        """Return the stems between two words with their frequencies, in order."""
         sql = "SELECT term, doc FROM vocabulary WHERE term >= ? AND term < ? LIMIT ?"
         return self._all(sql, first, last, limit)
 
     def section_count(self) -> int:
-        """How many sections there are."""
-        return self._count("SELECT count(*) FROM fts_docsize")  # a short row each: no text is read
+        """Return the number of sections."""
+        return self._count("SELECT count(*) FROM fts_docsize")  # short rows: no text is read
 
     def note_count(self) -> int:
-        """How many notes there are."""
+        """Return the number of notes."""
         return self._count("SELECT count(*) FROM note WHERE kind != 'brief'")
 
     def listed_items(
         self, kind: str, branch: str | None, *, states: Sequence[str] = (), label: str = ""
     ) -> list[ListedRow]:
-        """Items of a kind, and of these states where any is given."""
-        sql = f"{_LISTED_ITEMS} AND i.kind = {ITEM_KINDS.index(kind)}"  # as `item_task` has it
+        """Return the items of a kind, unordered; `states` limits them if given."""
+        sql = f"{_LISTED_ITEMS} AND i.kind = {ITEM_KINDS.index(kind)}"  # as in index `item_task`
         if states:
             sql += f" AND i.state IN ({columns.marks(states)})"
         return self._listed(sql, label or kind, states, branch)
 
     def listed_statuses(self, branch: str | None) -> list[ListedRow]:
-        """Status blocks, each with its heading."""
+        """Return the status blocks with their headings, unordered."""
         return self._listed(_LISTED_STATUSES, "status", (), branch)
 
     def listed_notes(self, branch: str | None) -> list[ListedRow]:
-        """Notes, each with its title."""
+        """Return the notes with their titles, unordered."""
         return self._listed(_LISTED_NOTES, "note", (), branch)
 
     def _listed(
@@ -436,7 +436,7 @@ class SqliteView:
         return list(map(ListedRow._make, rows))
 
     def standing_lines(self, branch: str) -> list[tuple[int, int, str, str]]:
-        """Standing lines of undated notes of a branch."""
+        """Return the standing lines in a branch's undated notes."""
         rows = self._all(
             "SELECT i.note_id, i.line, i.kind, i.text FROM note n JOIN item i ON i.note_id = n.id"
             f" WHERE n.branch = ? AND n.date = '' AND i.kind IN ({columns.marks(STANDING_KINDS)})",
@@ -445,7 +445,7 @@ class SqliteView:
         return [(note_id, line, ITEM_KINDS[kind], text) for note_id, line, kind, text in rows]
 
     def note_digests(self, branch: str, also: str) -> list[tuple[str, bytes]]:
-        """Path and digest of every note of a branch, and of one more."""
+        """Return (path, digest) of every note of a branch and of one more note, by path."""
         return self._all(
             "SELECT path, digest FROM note WHERE kind != 'brief' AND (branch = ? OR path = ?)"
             " ORDER BY path",
@@ -453,7 +453,7 @@ class SqliteView:
         )  # fmt: skip
 
     def newest_statuses(self) -> dict[str, tuple[str, str]]:
-        """Date and heading of the newest status of each branch that has one."""
+        """Return the date and heading of the newest status of each branch that has one."""
         rows = self._all(
             "SELECT n.branch, max(s.date || char(10) || s.heading)"
             " FROM status s CROSS JOIN note n ON n.id = s.note_id"  # few notes have a status
@@ -466,12 +466,12 @@ class SqliteView:
         return found
 
     def dated_names(self) -> list[str]:
-        """Headings of status blocks, then titles of notes."""
+        """Return the headings of all status blocks, then the titles of all notes."""
         sql = "SELECT heading FROM status UNION ALL SELECT title FROM note WHERE kind != 'brief'"
         return [row[0] for row in self._all(sql)]
 
     def first_notes(self, scope: Scope, limit: int) -> list[tuple[int, str]]:
-        """The first notes by path."""
+        """Return (id, path) of the first notes by path whose own dates are in the scope."""
         where, parameters = conditions(scope, NOTE_DATE)
         return self._all(
             f"SELECT n.id, n.path FROM note n WHERE n.kind != 'brief' {where} ORDER BY n.path LIMIT ?",
@@ -479,13 +479,13 @@ class SqliteView:
         )  # fmt: skip
 
     def wrong_pages(self) -> str:
-        """What is wrong with the pages of the file; empty where nothing is: 0.1 s for 100 MB."""
+        """Check the pages of the file and return what is wrong, or an empty text; 0.1 s for 100 MB."""
         rows = self._all(_WRONG_PAGES)
         return str(rows[0][0]) if rows else ""
 
-    def once(self, asked: Hashable, find: Callable[[], _Value]) -> _Value:
-        """A small value that depends on `asked` and this state of the index alone, found once."""
-        return self._counts.of(self.version(), asked, find)
+    def once(self, key: Hashable, find: Callable[[], _Value]) -> _Value:
+        """Return `find()`, cached under `key` for all views of the same version of the index."""
+        return self._counts.of(self.version(), key, find)
 
     def _count(self, sql: str, *parameters: Any) -> int:
         return self.once((sql, *parameters), lambda: self._all(sql, *parameters)[0][0] or 0)

@@ -1,6 +1,6 @@
-"""Writing notes into the tables, dropping them, and what is remembered of the whole.
+"""Insert and delete notes, and read and write the metadata of the index.
 
-Called inside a transaction of the engine.
+The engine calls these functions inside a transaction.
 """
 
 import json
@@ -24,17 +24,17 @@ from workingset_mcp.vault.files import Fingerprint
 _KIND_NUMBERS = {kind: number for number, kind in enumerate(ITEM_KINDS)}
 _FORM_NUMBERS = {form: number for number, form in enumerate(ITEM_FORMS)}
 Row: TypeAlias = tuple[Any, ...]
-# How the word index is written once a vault is indexed, as FTS5 has it, and while that is done: in large
-# parts that are left alone. Parts of a size to merge bit by bit, to merge at once; bytes of a part.
+# FTS5 merge settings: normal, and during a first build, which writes large segments and merges none.
+# automerge and crisismerge: segments per level that start a merge; hashsize: bytes of a segment.
 _MERGING = {"automerge": 4, "crisismerge": 16, "hashsize": 1 << 20}
 _BUILDING = {"automerge": 0, "crisismerge": 1_000, "hashsize": 4 << 20}
 _KNOWN = "path, size, mtime_ns, ctime_ns, inode, read_ns, digest"
 _MOST_MARKS = 10_000  # in one statement; SQLite may be built for 32,766
-_MERGE_PAGES = 500  # of one step: some 40 ms, while nobody else writes
+_MERGE_PAGES = 500  # per step: about 40 ms, during which nobody else can write
 
 
 def known_among(writer: sqlite3.Connection, paths: Sequence[str]) -> dict[str, Known]:
-    """What the index knows of those of these files that it has."""
+    """Return what the index knows of these files; unknown ones are left out."""
     found = {}
     for start in range(0, len(paths), _MOST_MARKS):
         some = paths[start : start + _MOST_MARKS]
@@ -47,7 +47,7 @@ def known_among(writer: sqlite3.Connection, paths: Sequence[str]) -> dict[str, K
 
 
 def renew_stamp(writer: sqlite3.Connection, path: str, known: Known) -> None:
-    """Keep another fingerprint of a file whose bytes are as they were indexed."""
+    """Update the fingerprint of a file whose bytes have not changed since it was indexed."""
     writer.execute(
         "UPDATE note SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ?, read_ns = ?"
         " WHERE path = ? AND digest = ?",
@@ -56,7 +56,7 @@ def renew_stamp(writer: sqlite3.Connection, path: str, known: Known) -> None:
 
 
 def delete_note(writer: sqlite3.Connection, path: str) -> None:
-    """Drop a note with everything of it; FTS5 is given the old column values again."""
+    """Delete a note with its sections, items and statuses; FTS5 needs the old column values for that."""
     found = writer.execute(
         "SELECT id, title, aliases, tags, date, first_section, last_section FROM note WHERE path = ?",
         (path,),
@@ -84,7 +84,7 @@ def delete_note(writer: sqlite3.Connection, path: str) -> None:
 
 
 def drop_all(writer: sqlite3.Connection) -> None:
-    """Drop every row, as before a first build."""
+    """Delete every row, as before a first build."""
     for table in ("note", "section", "item", "status"):
         writer.execute(f"DELETE FROM {table}")  # noqa: S608  # fixed names
     writer.execute("INSERT INTO fts(fts) VALUES ('delete-all')")
@@ -95,23 +95,23 @@ def drop_all(writer: sqlite3.Connection) -> None:
 
 
 def merge_as_written(writer: sqlite3.Connection, *, on: bool) -> None:
-    """Whether the word index is merged bit by bit while notes are written."""
+    """Set whether the word index is merged incrementally while notes are written."""
     chosen = _MERGING if on else _BUILDING
     writer.executemany("INSERT INTO fts(fts, rank) VALUES (?, ?)", chosen.items())
 
 
 def merge_some(writer: sqlite3.Connection, *, first: bool) -> bool:
-    """Go on to make the word index one part; whether there is more to do."""
+    """Merge some more of the word index; return whether there is more to do."""
     before = writer.total_changes
-    pages = -_MERGE_PAGES if first else _MERGE_PAGES  # below 0: of all parts there are now
+    pages = -_MERGE_PAGES if first else _MERGE_PAGES  # negative: start with all segments
     writer.execute("INSERT INTO fts(fts, rank) VALUES ('merge', ?)", (pages,))
-    return writer.total_changes - before > 1  # as FTS5 says that it did anything
+    return writer.total_changes - before > 1  # FTS5 reports work done in this way
 
 
 def give_pages_back(writer: sqlite3.Connection) -> bool:
-    """Give some of the free pages of the file back; whether there may be more of them."""
+    """Return some free pages to the file system; return whether there may be more."""
     before = _free_pages(writer)
-    writer.executescript(f"PRAGMA incremental_vacuum({_MERGE_PAGES})")  # `execute` gives one back
+    writer.executescript(f"PRAGMA incremental_vacuum({_MERGE_PAGES})")  # `execute` frees one page
     return _free_pages(writer) < before
 
 
@@ -120,34 +120,34 @@ def _free_pages(writer: sqlite3.Connection) -> int:
 
 
 def mark_complete(writer: sqlite3.Connection) -> None:
-    """Remember that everything is indexed, and that its words are to be merged."""
+    """Record that everything is indexed and that its word index is still to be merged."""
     if not meta(writer, "complete"):
         _set_meta(writer, "complete", 1)
         _set_meta(writer, "unmerged", 1)
 
 
 def mark_merged(writer: sqlite3.Connection) -> None:
-    """Remember that the words of a complete index are merged, and merge what comes as it is written."""
-    if meta(writer, "complete"):  # else a new build has begun
+    """Record that the word index is merged; from now on notes are merged as they are written."""
+    if meta(writer, "complete"):  # otherwise a new build has begun
         _set_meta(writer, "unmerged", 0)
         merge_as_written(writer, on=True)
 
 
 def next_generation(writer: sqlite3.Connection) -> int:
-    """Raise the generation."""
+    """Raise the generation by one and return it."""
     generation = int(meta(writer, "generation") or 0) + 1
     _set_meta(writer, "generation", generation)
     return generation
 
 
 def meta(writer: sqlite3.Connection, key: str) -> Any:
-    """What is remembered under a key; None when nothing is."""
+    """Return the metadata stored under a key; None if there is none."""
     found = writer.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
     return found[0] if found else None
 
 
 def insert_notes(writer: sqlite3.Connection, added: Sequence[Parsed]) -> None:
-    """Write notes that are not there: all rows of a table in one go."""
+    """Insert new notes, one statement per table."""
     note_id = _last_id(writer, "note")
     section_id = _last_id(writer, "section")
     notes: list[Row] = []
@@ -174,11 +174,11 @@ def insert_notes(writer: sqlite3.Connection, added: Sequence[Parsed]) -> None:
             first_line, last_line, level, headings, text, skip, opens = section
             section_id += 1
             date = section_date(headings)
-            kept = kept_headings(headings, note.title)
+            stored_headings = kept_headings(headings, note.title)
             sections.append(
                 (
-                    section_id, note_id, ordinal, first_line, last_line, level, int(opens), kept,
-                    date, skip, text,
+                    section_id, note_id, ordinal, first_line, last_line, level, int(opens),
+                    stored_headings, date, skip, text,
                 )
             )  # fmt: skip
             columns = searchable_note.search_columns(headings, date, text[skip:])

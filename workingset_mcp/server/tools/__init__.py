@@ -1,4 +1,4 @@
-"""The tools agents see, in the order they are listed. A new tool is one file and one entry here."""
+"""The tools that agents see, in listed order. To add a tool, add one file and one entry here."""
 
 from workingset_mcp.server.tools._declare import Declared, declare
 from workingset_mcp.server.tools.get_brief import GET_BRIEF

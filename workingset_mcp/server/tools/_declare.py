@@ -1,12 +1,13 @@
-"""From a function over a workspace to an MCP tool: schema, limits of the client, errors a model can
-act on.
+"""Turn a function over a workspace into an MCP tool: schema, client limits, errors a model can act on.
 
-Our errors are translated here and nowhere else; everything else that is raised is a bug, which the
-SDK masks and logs. Not here: how the SDK words a refusal (`sdk`).
+Only this module translates our errors; any other exception is a bug, which the SDK masks and logs. Not
+here: how the SDK words its own errors (`sdk`).
 """
 
 import inspect
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from inspect import Parameter
 from typing import Any
@@ -18,22 +19,43 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import ToolAnnotations
 
-from workingset_mcp.answers.answer import Answer, Limits, printed
+from workingset_mcp.answers.answer import Answer, Limits, fit_refusal, printed
 from workingset_mcp.caller import asking
-from workingset_mcp.errors import WorkingsetError
+from workingset_mcp.errors import TookTooLong, WorkingsetError
 from workingset_mcp.server import sdk
 from workingset_mcp.sync.freshness import Freshness
 from workingset_mcp.workspace.facade import Workspace
 
 PROGRESS_SECONDS = 0.2
+MOST_SECONDS = 30.0  # of a call: clients give up after 60, some after 30
 READ_ONLY = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 
-# What clients let through of one answer, by a part of the name they give themselves.
+# How much of one answer clients let through, by a part of the client's name.
 CLIENT_LIMITS: tuple[tuple[str, Limits], ...] = (
     ("copilot", Limits(max_bytes=9_500)),
     ("codex", Limits(most_tokens=9_000)),
     ("gemini", Limits(max_bytes=40_000)),
 )
+
+
+@contextmanager
+def time_limited() -> Iterator[None]:
+    """Within the block, long work ends between two parts once its caller is gone or its time is up.
+
+    For a thread of a request. Raises TookTooLong.
+    """
+    deadline = time.monotonic() + MOST_SECONDS
+
+    def ask() -> None:
+        check_cancelled()
+        if time.monotonic() > deadline:
+            raise TookTooLong(
+                f"The call took over {MOST_SECONDS:g} s and was ended.",
+                "Narrow it: name a branch or dates, or ask for less.",
+            )
+
+    with asking(ask):
+        yield
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,19 +75,16 @@ def declare(run: Callable[..., Answer[object]], *, title: str, **meta: Any) -> D
 
 
 def bound(declared: Declared, workspace_of: Callable[[Context[Any]], Workspace]) -> Tool:
-    """The tool for a server whose requests find their workspace through `workspace_of`."""
+    """Make the tool for a server; `workspace_of` returns the workspace of a request."""
 
     async def call(ctx: Context[Any], **arguments: Any) -> str:
         workspace = workspace_of(ctx)
 
         def answer() -> str:
-            try:
-                with asking(check_cancelled):
-                    return printed(declared.run(workspace, limits_of(ctx, workspace), **arguments))
-            except WorkingsetError as error:
-                raise ToolError(str(error)) from error
+            with time_limited():
+                return answer_of(declared, workspace, limits_of(ctx, workspace), arguments)
 
-        return await _told_of_progress(answer, ctx, workspace.freshness)
+        return await _answer_with_progress(answer, ctx, workspace.freshness)
 
     context = Parameter("ctx", Parameter.POSITIONAL_OR_KEYWORD, annotation=Context[Any])
     own = inspect.signature(declared.run).parameters
@@ -81,8 +100,20 @@ def bound(declared: Declared, workspace_of: Callable[[Context[Any]], Workspace])
     return tool
 
 
+def answer_of(
+    declared: Declared, workspace: Workspace, limits: Limits, arguments: dict[str, Any]
+) -> str:
+    """The answer to a call as text. Raises ToolError with a refusal that keeps the budget too."""
+    try:
+        return printed(declared.run(workspace, limits, **arguments))
+    except WorkingsetError as error:
+        margin = workspace.settings.token_margin
+        text = fit_refusal(error, arguments.get("budget"), limits, margin)
+        raise ToolError(text) from error
+
+
 def limits_of(ctx: Context[Any], workspace: Workspace) -> Limits:
-    """What the client of this request lets through; settings and flags win."""
+    """Return what the client of this request lets through; settings and flags win."""
     own = workspace.limits()
     if own.max_bytes is not None:
         return own
@@ -91,20 +122,20 @@ def limits_of(ctx: Context[Any], workspace: Workspace) -> Limits:
 
 
 def client_name(ctx: Context[Any]) -> str:
-    """The name a client gave itself, in either protocol era; empty when it gave none."""
+    """Return the name that a client sent, in either protocol era; empty if it sent none."""
     parameters = ctx.session.client_params
     return parameters.client_info.name if parameters and parameters.client_info else ""
 
 
-async def _told_of_progress(
+async def _answer_with_progress(
     answer: Callable[[], str], ctx: Context[Any], freshness: Freshness
 ) -> str:
-    """Answer in a thread; while the first index is built, tell a caller who gave a token how far it is."""
+    """Answer in a thread; during the first build, report progress to a caller that sent a progress token."""
     if freshness.built.is_set():
         return await anyio.to_thread.run_sync(answer)
     refused: ToolError | None = None
     text = ""
-    async with anyio.create_task_group() as group:  # would wrap what is raised inside
+    async with anyio.create_task_group() as group:  # it would wrap an exception
         group.start_soon(_tell_progress, ctx, freshness)
         try:
             text = await anyio.to_thread.run_sync(answer)
@@ -117,24 +148,24 @@ async def _told_of_progress(
 
 
 async def _tell_progress(context: Context[Any], freshness: Freshness) -> None:
-    told = -1
+    reported = -1
     while not freshness.built.is_set():
         state = freshness.state
-        if state.done > told:
-            told = state.done
-            await context.report_progress(told, state.total or None, str(state))
+        if state.done > reported:
+            reported = state.done
+            await context.report_progress(reported, state.total or None, str(state))
         await anyio.sleep(PROGRESS_SECONDS)
 
 
 def _without_titles(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema without the titles pydantic adds, and `anyOf` with null folded: fewer tokens."""
+    """Drop the titles that pydantic adds, and unwrap `anyOf` with null, to save tokens."""
     properties = {}
     for name, described in schema.get("properties", {}).items():
         described = {key: value for key, value in described.items() if key != "title"}
         options = described.pop("anyOf", None)
         if options:
-            kept = [option for option in options if option.get("type") != "null"]
-            described = {**kept[0], **described}
+            types = [option for option in options if option.get("type") != "null"]
+            described = {**types[0], **described}
         if described.get("default", ...) is None:
             del described["default"]
         properties[name] = described
