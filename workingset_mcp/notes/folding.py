@@ -13,6 +13,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
+from string import ascii_lowercase, ascii_uppercase
 
 # Scripts without blanks between words, as they stand between the brackets of a pattern. Their words are
 # overlapping pairs of characters: Han, Kana, Hangul; Thai, Lao, Myanmar and Khmer with their marks.
@@ -85,10 +86,12 @@ _FOLDED = re.compile(
 _SEMITIC = re.compile(r"[\u05d0-\u064a]")
 _INNER_QUOTE = re.compile(r"[\"'\u05f3\u05f4](?<=[\u05d0-\u05ea].)(?=[\u05d0-\u05ea])")  # `צה"ל`
 
-_HYPHEN = re.compile(r"-(?<=[^\W\d_]-)[^\W_]")
-_CAMEL = re.compile(  # most are of names such as `GitHub`, which have no other form
-    r"[A-Z](?<=[a-z][A-Z])(?<!\b[A-Z][a-z][A-Z])(?<!\b[A-Z][a-z]{2}[A-Z])[A-Za-z]"
-)
+# The shape of a text: one byte per character, `a` for a letter and `A` for a capital of ASCII. To find
+# the few words with other forms in it is much faster than to match a pattern against the text.
+_SHAPES = bytes.maketrans(
+    f"{ascii_lowercase}?{ascii_uppercase}".encode(), b"a" * 27 + b"A" * 26
+)  # `?` stands for any character beyond ASCII
+_CAMEL, _HYPHENS = b"aA", (b"a-", b"A-")
 _CAMEL_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _WORD = re.compile(r"[^\W_]+")
 _HYPHENATED = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
@@ -106,6 +109,7 @@ _TWO_LETTERS = str.maketrans(
 _PREFIXED = re.compile(  # the article of Arabic and what joins it; letters before a Hebrew word
     r"(?:(?<!\w)|(?<=_))(?:[وفبك]?ال|لل|[הובכלמש])(?=[\u05d0-\u05ea\u0621-\u064a]{3})"
 )
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
 _EMOJI = re.compile(r"[\u2600-\u27bf\u2b05-\u2b55\U0001f300-\U0001faff]")
 _PERCENT = re.compile(r"%(?:(?<=[0-9]%)|(?<=[0-9] %))")
 _SAME_WORDS = {
@@ -116,8 +120,7 @@ _SAME_WORDS = {
     "%": "percent",
 }
 # Long German nouns are kept backwards too, in letters of no other word: what they end with is found.
-_NOUN = re.compile(r"\b[A-Z][a-z]{9,39}\b")
-_GERMAN = (" und ", " der ")
+_NOUN = re.compile(r"[A-Z](?<!\w[A-Z])[a-z]{9,39}(?!\w)")
 _MIRROR = {chr(97 + n): chr(0x561 + n) for n in range(26)}
 _MIRRORED = str.maketrans(_MIRROR)
 _UNMIRRORED = str.maketrans({mirrored: letter for letter, mirrored in _MIRROR.items()})
@@ -141,16 +144,18 @@ def other_forms(text: str, plain: str) -> str:
     `plain` is the same text, made `searchable`.
     """
     found: list[str] = []
-    for stretch in _stretches_at(_CAMEL, plain):
+    shape = plain.encode("ascii", "replace").translate(_SHAPES)
+    for stretch in _stretches_at(_CAMEL, shape, plain):
         found.extend(_parted_in(stretch))
-    if "-" in plain:
-        for stretch in _stretches_at(_HYPHEN, plain):
+    for hyphen in _HYPHENS:
+        for stretch in _stretches_at(hyphen, shape, plain):
             found.extend(_joined_in(stretch))
     if "%" in plain and _PERCENT.search(plain):
         found.append("percent")
     if not text.isascii():
         found.extend(_forms_beyond_ascii(text, plain))
-    found.extend(_mirrored_nouns(plain))
+    if nouns := _mirrored_nouns(plain):
+        found.append(nouns)
     return " ".join(dict.fromkeys(found)) if found else ""
 
 
@@ -195,7 +200,6 @@ def word_of_emoji(emoji: str) -> str:
     return f"u{ord(emoji):x}"
 
 
-@lru_cache(maxsize=4096)
 def mirrored(word: str) -> str:
     """The last letters of a compound as its backward word begins."""
     return word[::-1].translate(_MIRRORED)
@@ -230,7 +234,7 @@ def _folded(signs: str) -> str:
 
 
 def _plain(sign: str) -> str:
-    letter = _ALIKE.get(sign) or _marks().get(sign)
+    letter = _ALIKE.get(sign) or (sign >= "\u0900" and _marks().get(sign))
     if letter:
         return letter
     is_unseen = sign == "\u0640" or unicodedata.category(sign) in ("Cf", "Mn")
@@ -251,17 +255,16 @@ def _without_accent(letter: str) -> str:
     return "".join(c for c in decomposed if not "\u0300" <= c <= "\u036f")
 
 
-def _stretches_at(signs: re.Pattern[str], text: str) -> Iterator[str]:
-    """What stands between blanks around the signs that tell of other forms."""
-    end = 0
-    for found in signs.finditer(text):
-        at = found.start()
-        if at >= end:
-            first = max(0, at - _LONGEST_WORD)
-            first = text.rfind(" ", first, at) + 1 or first
-            end = text.find(" ", at, at + _LONGEST_WORD)
-            end = end if end > 0 else at + _LONGEST_WORD
-            yield text[first:end]
+def _stretches_at(sign: bytes, shape: bytes, text: str) -> Iterator[str]:
+    """Yield the text between the blanks around each place where a sign is in the shape."""
+    at = shape.find(sign)
+    while at >= 0:
+        first = max(0, at - _LONGEST_WORD)
+        first = text.rfind(" ", first, at) + 1 or first
+        end = text.find(" ", at, at + _LONGEST_WORD)
+        end = end if end > 0 else at + _LONGEST_WORD
+        yield text[first:end]
+        at = shape.find(sign, end)
 
 
 def _words_in(stretch: str) -> Iterator[str]:
@@ -314,26 +317,31 @@ def _number_forms(word: str) -> Iterator[tuple[str, ...]]:
 
 
 def _forms_beyond_ascii(text: str, plain: str) -> Iterator[str]:
-    if _TWO_LETTER.search(text):
-        written = unicodedata.normalize("NFC", text)
-        for word in dict.fromkeys(_WORD.findall(written)):
-            if not word.isascii():
-                yield from _spelled_out(word)
-    if "€" in plain:
+    beyond = "".join(_BEYOND_ASCII.findall(text))
+    if _TWO_LETTER.search(beyond):
+        yield _spelled_out_in(text)
+    if "€" in beyond:
         yield "euro"
-    yield from map(word_of_emoji, _EMOJI.findall(plain))
+    yield from map(word_of_emoji, _EMOJI.findall(beyond))
     if _SEMITIC.search(plain):
         for prefix in _PREFIXED.finditer(plain):
             if prefixed := _WORD.match(plain, prefix.start()):
                 yield from _without_prefixes(prefixed[0])
 
 
-@lru_cache(maxsize=4096)
 def _spelled_out(word: str) -> tuple[str, ...]:
-    """`mueller` of `Müller`."""
-    if not _TWO_LETTER.search(word):
-        return ()
-    return (fold(unicodedata.normalize("NFC", word).translate(_TWO_LETTERS)),)
+    """Return `mueller` for `Müller`."""
+    forms = _spelled_out_in(word)
+    return (forms,) if forms else ()
+
+
+def _spelled_out_in(text: str) -> str:
+    """Spell out all words with a letter such as `ü` at once: far cheaper than one by one."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", text)
+    stretches = [one for one in dict.fromkeys(text.split()) if not one.isascii()]
+    words = [word for word in _WORD.findall(" ".join(stretches)) if _TWO_LETTER.search(word)]
+    return fold(" ".join(words).translate(_TWO_LETTERS))
 
 
 @lru_cache(maxsize=4096)
@@ -349,7 +357,7 @@ def _without_prefixes(word: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _mirrored_nouns(text: str) -> Iterator[str]:
-    if any(word in text for word in _GERMAN):
-        for noun in dict.fromkeys(_NOUN.findall(text)):
-            yield mirrored(noun.lower())
+def _mirrored_nouns(text: str) -> str:
+    if " und " in text or " der " in text:  # German
+        return mirrored(" ".join(dict.fromkeys(_NOUN.findall(text))).lower())
+    return ""
