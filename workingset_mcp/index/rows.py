@@ -188,7 +188,7 @@ class SearchableNote:
 
 @lru_cache(maxsize=1024)
 def _read_headings(written: str) -> tuple[str, str]:
-    """Headings as they are searched, and the other forms of their words."""
+    """Return searchable headings, and the other forms of their words."""
     plain = searchable(written)
     return plain, other_forms(written, plain)
 

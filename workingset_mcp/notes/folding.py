@@ -1,12 +1,12 @@
-"""What people take for the same word: one searchable form of a text, and the other forms of its words.
+"""Fold what people take for the same word: make a text searchable, and find other forms of its words. Pure.
 
-Only what is searched is folded; what is printed stays as it is written. Folding changes the length of
-a text but none of its line ends, so a line of a note and its folded line have the same number.
+Only the search reads folded text; answers print a text as it is written. Folding changes the length of
+a text but keeps its line ends, so a line and its folded line have the same number.
 
-`searchable` is what the index and every comparison read. `other_forms` are further words for a column
-of their own: `email` of `e-mail`, `max retry count` of `maxRetryCount`, `mueller` of `Müller`.
-`written_forms` and
-`kindred_forms` are the same for one word that a person typed. Not here: stems (the index has them).
+`searchable` is the text that the index and every comparison read. `other_forms` returns further words
+for a column of their own: `email` for `e-mail`, `max retry count` for `maxRetryCount`, `mueller` for
+`Müller`. `written_forms` and `kindred_forms` do the same for one word that a person typed. Not here:
+stems (the index has them).
 """
 
 import re
@@ -31,7 +31,7 @@ def _combining(first: int, last: int) -> list[int]:
 
 @cache
 def _marks() -> dict[str, str]:
-    """Letters for the combining marks, at which tokenizers cut a word: the vowels of many scripts.
+    """Map combining marks, at which tokenizers split a word, to letters: the vowels of many scripts.
 
     Each is a hieroglyph, which no note has; those of the scripts of `CJK` are in its last range but one.
     """
@@ -128,18 +128,18 @@ LEAST_PART = 4  # letters of a compound's part
 
 
 def fold(text: str) -> str:
-    """A text as it is compared: searchable, in lower case."""
+    """Fold a text for comparison: searchable, in lower case."""
     text = text.lower()
     return text if text.isascii() else _searchable(text, _lowered)
 
 
 def searchable(text: str) -> str:
-    """A text as the index reads it: no signs that are not seen, no accents, plain forms; case is kept."""
+    """Make a text searchable: no invisible signs, no accents, plain forms; the case stays."""
     return text if text.isascii() else _searchable(text, _folded)
 
 
 def other_forms(text: str, plain: str) -> str:
-    """The other forms of the words of a text: words for the index, each once.
+    """Return the other forms of the words of a text: words for the index, each once.
 
     `plain` is the same text, made `searchable`.
     """
@@ -160,12 +160,12 @@ def other_forms(text: str, plain: str) -> str:
 
 
 def all_forms(text: str) -> str:
-    """The other forms of the words of a text as it is written."""
+    """Return the other forms of the words of a text that is not yet searchable."""
     return other_forms(text, searchable(text))
 
 
 def written_forms(word: str) -> tuple[tuple[str, ...], ...]:
-    """How else a word that a person typed may be written, each as one word or several.
+    """Return other spellings of a word that a person typed, each as one word or several.
 
     The index finds the typed form in every such note: to look for these in what is written is enough.
     """
@@ -177,41 +177,41 @@ def written_forms(word: str) -> tuple[tuple[str, ...], ...]:
 
 
 def kindred_forms(word: str) -> tuple[tuple[str, ...], ...]:
-    """Words that stand for the one a person typed: without its prefixes, or for a sign."""
+    """Return words that stand for a typed one: without its prefixes, or for a sign."""
     same = _SAME_WORDS.get(word.lower())
     one_word = [same] if same else [] if word.isascii() else _without_prefixes(searchable(word))
     return tuple((one,) for one in one_word)
 
 
 def joined_numbers(text: str) -> str:
-    """A text in which `1 250 000` is one word."""
+    """Join the digits of numbers such as `1 250 000` to one word."""
     return _GROUPED.sub(
         lambda found: found[0].replace(" ", "") if " " in found[0] else found[0], text
     )
 
 
 def emoji_in(text: str) -> list[str]:
-    """The emoji of a text."""
+    """Return the emoji of a text."""
     return _EMOJI.findall(text)
 
 
 def word_of_emoji(emoji: str) -> str:
-    """The word that stands for an emoji in the index."""
+    """Return the word that stands for an emoji in the index."""
     return f"u{ord(emoji):x}"
 
 
 def mirrored(word: str) -> str:
-    """The last letters of a compound as its backward word begins."""
+    """Write words backwards, in letters of no other word."""
     return word[::-1].translate(_MIRRORED)
 
 
 def unmirrored(word: str) -> str:
-    """A compound that is kept backwards."""
+    """Return the compound that the index keeps backwards."""
     return word.translate(_UNMIRRORED)[::-1]
 
 
 def as_read(word: str) -> str:
-    """A folded word with its vowel marks as a person reads them."""
+    """Return a folded word with its vowel marks, for people."""
     return word if word.isascii() else word.translate(_marks_back())
 
 
@@ -268,7 +268,7 @@ def _stretches_at(sign: bytes, shape: bytes, text: str) -> Iterator[str]:
 
 
 def _words_in(stretch: str) -> Iterator[str]:
-    """The words (with hyphens) of a stretch; none of an address."""
+    """Yield the words (with hyphens) of a stretch, but none of an address."""
     for word in _HYPHENATED.finditer(stretch):
         if stretch[word.start() - 1 : word.start()] != "/":
             yield word[0]
@@ -286,7 +286,7 @@ def _parted_in(stretch: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def _joined(word: str) -> tuple[str, ...]:
-    """`email` of `e-mail`."""
+    """Return `email` for `e-mail`."""
     parts = word.split("-")
     if not 2 <= len(parts) <= 3 or not all(map(str.isalnum, parts)) or not word[0].isalpha():
         return ()
@@ -295,7 +295,7 @@ def _joined(word: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def _parted(word: str) -> tuple[str, ...]:
-    """`max retry count` of `maxRetryCount`; not `num py`, `git hub`: those are names."""
+    """Return `max retry count` for `maxRetryCount`, but not `num py` or `git hub`: those are names."""
     found = []
     for part in word.split("-"):
         parts = _CAMEL_PART.findall(part)
@@ -308,7 +308,7 @@ def _parted(word: str) -> tuple[str, ...]:
 
 
 def _number_forms(word: str) -> Iterator[tuple[str, ...]]:
-    """`1250000` of `1,250,000`, and its groups of `1250000`: those follow each other whatever parts them."""
+    """Yield `1250000` for `1,250,000`, and `1 250 000` for `1250000`."""
     if _GROUPED.fullmatch(word):
         yield (_NO_DIGIT.sub("", word),)
     elif _UNGROUPED.fullmatch(word):
@@ -346,7 +346,7 @@ def _spelled_out_in(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _without_prefixes(word: str) -> tuple[str, ...]:
-    """A Hebrew or Arabic word without the article or the letters before it."""
+    """Return a Hebrew or Arabic word without the article or the letters before it."""
     found: list[str] = []
     for _ in range(2):
         prefix = _PREFIXED.match(word)

@@ -69,7 +69,7 @@ ASKED = [
 
 
 def found_by(workspace: Workspace, typed: str) -> list[str]:
-    """Paths of the notes that a search shows, where it calls no word absent."""
+    """Return the paths of the notes that a search shows, if it calls no word absent."""
     answer = workspace.search(typed)
     assert answer.content.absent == ()
     return [passage.ranked.note.path for passage in answer.content.passages]

@@ -68,7 +68,7 @@ class Matcher:
 
 
 def _words_in(text: str) -> list[str]:
-    """The words of a text, and behind them their other forms."""
+    """Return the words of a text, followed by their other forms."""
     return words_of(f"{fold(text)}\n{all_forms(text)}")
 
 

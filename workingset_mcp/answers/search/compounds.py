@@ -1,7 +1,7 @@
-"""Compounds of the notes that a word is a part of: `Kündigungsfrist` for `Frist` and for `Kündigung`.
+"""Find compounds that contain a word: `Kündigungsfrist` for `Frist` and for `Kündigung`.
 
-Asked only for a word that no note holds by itself. Long German nouns are in the index backwards, too:
-both ends of a compound are then a range of the vocabulary.
+The search asks only for a word that no note contains by itself. The index also keeps long German nouns
+backwards, so both ends of a compound are a range of the vocabulary.
 """
 
 from workingset_mcp.index import View
@@ -14,7 +14,7 @@ _LOST_ENDINGS = ("", "e", "en", "s", "es")  # by a stem
 
 
 def compounds_with(word: str, view: View) -> tuple[str, ...]:
-    """Compounds that end or begin with a folded word; at least four letters are left beside it."""
+    """Return compounds that end or begin with a folded word and have at least four letters more."""
     if len(word) < LEAST_PART or not (word.isascii() and word.isalpha()):
         return ()
     return view.once(("compounds", word), lambda: _compounds_with(word, view))

@@ -58,7 +58,7 @@ def weigh(concept: Concept, total: int, view: View, stemmer: Stemmer, scope: Sco
 
 
 def among_forms(concept: Concept) -> Expr:
-    """What asks for a concept among the other forms of words alone."""
+    """Return the expression that finds a concept only among the other forms of words."""
     return any_of(Phrase(words, "cjk") for words in (concept.words, *concept.forms))
 
 

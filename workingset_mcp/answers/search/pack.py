@@ -57,11 +57,11 @@ class Piece(NamedTuple):
 
 
 class Look(NamedTuple):
-    """What a concept is worth, and what tells whether a folded line holds it."""
+    """The weight of a concept, and a test whether a folded line contains it."""
 
     idf: float
     holds: Callable[[str], bool]
-    in_forms: bool  # whether it may stand among the other forms of a line's words
+    in_forms: bool  # whether it may be among the other forms of a line's words
 
 
 class Passage(NamedTuple):

@@ -184,7 +184,7 @@ def _token_concepts(token: str, weight: float, *, keep_stop_words: bool) -> Iter
 
 
 def _sign_concepts(token: str, weight: float) -> Iterator[Concept]:
-    """Emoji and signs that are read as a word."""
+    """Yield the emoji of a token, and the words that its signs stand for."""
     for emoji in emoji_in(searchable(token)):
         word = word_of_emoji(emoji)
         yield Concept(emoji, "word", Term(word), (word,), emoji, weight)
@@ -193,7 +193,7 @@ def _sign_concepts(token: str, weight: float) -> Iterator[Concept]:
 
 
 class _Forms(NamedTuple):
-    """Other forms of a token: as it may be written, and words that stand for it."""
+    """Other forms of a token: its other spellings, and words that stand for it."""
 
     written: tuple[tuple[str, ...], ...] = ()
     kindred: tuple[tuple[str, ...], ...] = ()
@@ -203,7 +203,7 @@ class _Forms(NamedTuple):
         return self.written + self.kindred
 
     def or_else(self, expr: Expr) -> Expr:
-        """What asks for a token, or for any of its other forms; nothing is counted twice."""
+        """Extend an expression to the other forms of its token; nothing is counted twice."""
         written = [Phrase(words, "written") for words in self.written]
         return any_of([expr, *written, *map(Phrase, self.kindred)])
 

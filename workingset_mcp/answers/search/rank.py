@@ -100,7 +100,7 @@ def rank(query: Query, view: View, stemmer: Stemmer, scope: Scope) -> Ranking:
 
 
 def _weigh(concept: Concept, total: int, view: View, stemmer: Stemmer, scope: Scope) -> Weighed:
-    """A concept with its frequency; a word that no note holds is looked for as a part of compounds."""
+    """Weigh a concept; look for a word that no note contains as a part of compounds."""
     one = weigh(concept, total, view, stemmer, scope)
     if one.frequency or concept.kind != "word" or concept.literal or not concept.own:
         return one
@@ -113,7 +113,7 @@ def _weigh(concept: Concept, total: int, view: View, stemmer: Stemmer, scope: Sc
 
 
 def _absent_parts(word: str, view: View, scope: Scope) -> list[str]:
-    """What of a CJK word no note contains: the characters that are in no pair which notes hold."""
+    """Return the parts of a CJK word whose characters are in no pair that the notes contain."""
     if view.holds(cjk_phrase(word), scope):
         return []
     known = [view.holds(cjk_phrase(word[at : at + 2]), scope) for at in range(len(word) - 1)]
