@@ -21,6 +21,7 @@ from workingset_mcp.answers.answer import (
 from workingset_mcp.answers.brief.newest import runs_of
 from workingset_mcp.answers.budget import count_tokens
 from workingset_mcp.errors import ArgumentError
+from workingset_mcp.escaping import show_line
 
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\r\n"), min_size=1, max_size=40)
 BODIES = st.lists(WORDS.map("{}\n".format), max_size=30).map("".join)
@@ -77,7 +78,7 @@ def test_a_printed_answer_is_header_warnings_and_body_and_costs_what_it_says(
     answer = Answer("search", body, None, warnings=tuple(warnings))
     made = put_together(answer, budget=budget, state="index current")
     text = printed(made)
-    lines = [header(made), *(f"warning: {warning}" for warning in warnings)]
+    lines = [header(made), *(f"warning: {show_line(warning)}" for warning in warnings)]
     assert text == "".join(f"{line}\n" for line in lines) + body
     assert made.tokens == count_tokens(text)
     assert f" · {made.cost:,}/{budget:,} tokens · index current" in header(made)

@@ -15,12 +15,14 @@ from hypothesis import strategies as st
 from answers.search.test_pack import read_answer
 from workingset_mcp.answers.answer import Limits, printed
 from workingset_mcp.errors import ArgumentError, NoteNotFound, PathRefused
+from workingset_mcp.escaping import show_name
 from workingset_mcp.settings import Settings
 from workingset_mcp.workspace.facade import Workspace
 
 _HEADER = re.compile(
     r"\[workingset\] open · (?P<path>.+) lines (?P<lines>0|\d+(?:@\d+)?(?:-\d+)? of \d+"
     r"(?: \(characters \d+-\d+ of the line\))?)"
+    r"(?: · holds invisible characters)?"
     r" · (?P<tokens>[\d,]+)/(?P<budget>[\d,]+) tokens · index current\n"
 )
 _NEXT = re.compile(r'next: open_source_file\(path="(?P<path>.*)", lines="(?P<lines>[^"]+)"\)\n')
@@ -454,7 +456,9 @@ def test_every_path_that_search_prints_opens_as_printed(odd_vault: Workspace) ->
             re.MULTILINE,
         )
     }
-    assert {name.rpartition(":")[0] for name in quotes} == {f"cust/acme/{n}" for n in ODD_NAMES}
+    assert {name.rpartition(":")[0] for name in quotes} == {
+        f"cust/acme/{show_name(n)}" for n in ODD_NAMES
+    }
     for name, shown in quotes.items():
         assert read_part(printed(odd_vault.open(name))).text == shown
         assert read_part(printed(odd_vault.open(name.rpartition(":")[0]))).text.startswith(
@@ -470,7 +474,7 @@ def test_every_source_that_a_brief_prints_opens_as_printed(odd_vault: Workspace)
         for source in re.split(r"(?<=\d), (?=cust/acme/)", mark)
     ]
     opened = [read_part(printed(odd_vault.open(source))) for source in sources]
-    assert {part.path for part in opened} == {f"cust/acme/{name}" for name in ODD_NAMES}
+    assert {part.path for part in opened} == {f"cust/acme/{show_name(name)}" for name in ODD_NAMES}
     assert all("gondola" in part.text for part in opened)
 
 

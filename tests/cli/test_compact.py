@@ -709,7 +709,7 @@ def test_links_are_refused_and_their_targets_stay(
     names, raw = lock.names(), lock.note.read_bytes()
     result = compact(lock.note, *apply)
     assert (result.exit_code, result.stdout) == (3, "")
-    assert re.search(r"is a link|names \(hard links\)|no regular file", result.stderr)
+    assert re.search(r"is a link|names \(hard links\)|not a regular file", result.stderr)
     assert {file.name: file.read_bytes() for file in outside.iterdir()} == before
     assert (lock.names(), lock.note.read_bytes()) == (names, raw)
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pathspec import GitIgnoreSpec
 
 from workingset_mcp.answers.answer import printed
-from workingset_mcp.vault.ignoring import _compiled, rule_from
+from workingset_mcp.vault.ignoring import MOST_PATTERNS, _compiled, rule_from
 
 PARTS = ("a", "b", "*", "**", "?", "/", "**/", "/**", "[ab]", "[a-c]", "!", "\\*", ".", "a*", " ")
 NAMES = st.text("ab.*", min_size=1, max_size=4)
@@ -60,7 +60,7 @@ def test_an_ignore_file_over_its_limit_is_reported(open_vault: OpenVault) -> Non
     walked = workspace.vault.walk()
     assert list(walked.files) == ["n/a.md"]
     assert [out.said for out in walked.left_out if out.path == ".gitignore"] == [
-        "left out: over 1 MB: the rest is not used"
+        f"left out: over {MOST_PATTERNS:,} patterns: the rest is not used"
     ]
     write_vault(workspace.vault.root, "=== n/a.md\nnarwhal\n")
     assert "narwhal" in printed(workspace.search("narwhal"))

@@ -36,6 +36,7 @@ from answers.brief.reading import (
 )
 from workingset_mcp.answers.answer import Limits, printed
 from workingset_mcp.answers.budget import is_counted_exactly
+from workingset_mcp.escaping import show_line
 from workingset_mcp.settings import Settings
 from workingset_mcp.workspace.facade import Workspace
 
@@ -242,10 +243,19 @@ def one_spaced(text: str) -> str:
     return " ".join(text.split())
 
 
+def without_comments(text: str) -> str:
+    return re.sub(r"<!--.*?(?:-->|$)|%%.*?(?:%%|$)", "", text)
+
+
 def holds(stands: str, shown: str, alike: Callable[[str], str]) -> bool:
-    """Return whether a line contains a text, with or without its comments."""
-    bare = re.sub(r"<!--.*?(?:-->|$)|%%.*?(?:%%|$)", "", stands)
-    return any(alike(shown) in alike(line) for line in (stands, bare))
+    """Return whether a line contains a text of a quote, with or without its comments."""
+    return any(alike(shown) in alike(line) for line in (stands, without_comments(stands)))
+
+
+def holds_escaped(stands: str, shown: str, alike: Callable[[str], str]) -> bool:
+    """Return whether a line contains a text outside a quote, where what is unseen is escaped."""
+    both = (show_line(stands), show_line(without_comments(stands)))
+    return any(alike(shown) in alike(line) for line in both)
 
 
 # -- the properties --------------------------------------------------------------------------------
@@ -301,9 +311,9 @@ def check_marks(shown: Reading, vault: Notes) -> None:
                 for place in source.removesuffix(" ").replace(" · done in ", "\n").split("\n"):
                     path, _, number = place.rpartition(":")
                     stands = lines_of(vault[path])[int(number) - 1]
-                    assert holds(stands, text, folded), (title, line)
+                    assert holds_escaped(stands, text, folded), (title, line)
                     if at == 0 and source.startswith(place):
-                        assert holds(stands, text, one_spaced), (title, line)
+                        assert holds_escaped(stands, text, one_spaced), (title, line)
 
 
 def check_quotes(shown: Reading, vault: Notes) -> None:

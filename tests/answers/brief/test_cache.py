@@ -105,9 +105,9 @@ def test_another_status_shows_in_the_next_overview(
 ) -> None:
     root = make_vault(VAULT)
     workspace = open_vault(root)
-    assert "· STATUS (2026-06-16) ·" in printed(workspace.brief())
+    assert '· "STATUS (2026-06-16)" ·' in printed(workspace.brief())
     put(root, "cust/acme/2026-06-18.md", "## STATUS (2026-06-18)\n\nOpen.\n")
-    assert "· STATUS (2026-06-18) ·" in printed(workspace.brief())
+    assert '· "STATUS (2026-06-18)" ·' in printed(workspace.brief())
 
 
 def test_restored_notes_give_the_same_brief_again(

@@ -35,6 +35,7 @@ _HEADER = re.compile(
     r" in (?P<notes>[\d,]+) notes?(?:, (?P<oldest>[\d-]+) to (?P<newest>[\d-]+))?"
     r"(?: · page (?P<page>[\d,]+) of (?P<pages>[\d,]+))?"
     r"(?: · (?P<state>a plan, no text|changed since page \d+))?"
+    r"(?: · holds invisible characters)?"
     r" · (?P<spent>[\d,]+)/(?P<budget>[\d,]+) tokens · index current"
 )
 _BLOCK = re.compile(

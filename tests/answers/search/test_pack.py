@@ -19,6 +19,7 @@ from workingset_mcp.answers.search.pack import _follow_each_other
 
 _HEADER = re.compile(
     r"\[workingset\] search · (?:nothing found|([\d,]+) passages? from ([\d,]+) notes?)"
+    r"(?: · holds invisible characters)?"
     r" · ([\d,]+)/([\d,]+) tokens · index current"
 )
 _RUN = re.compile(r"### (.+?):(\d+)(?:-(\d+))?( · .*)?")
