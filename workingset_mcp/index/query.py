@@ -10,14 +10,15 @@ from typing import Literal, TypeAlias
 
 from workingset_mcp.notes.dates import first_day, last_day
 
-Column: TypeAlias = Literal["", "body", "title", "heads", "path", "cjk", "dt"]
+Column: TypeAlias = Literal["", "body", "title", "heads", "path", "cjk", "dt", "written"]
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
     """A word, compared by its stem, in any column or in the given one.
 
-    Column `cjk` contains pairs of CJK characters, `dt` the dates of a section (`date_words`).
+    Column `cjk` contains pairs of CJK characters and other forms of words (`notes.folding`), `dt` the
+    dates of a section (`date_words`). `written` is every column but those two.
     """
 
     word: str

@@ -12,16 +12,12 @@ from operator import add
 from typing import NamedTuple
 
 from workingset_mcp.notes.dates import date_words
+from workingset_mcp.notes.folding import CJK_RUN, other_forms, searchable
 from workingset_mcp.notes.lines import LABEL_KINDS, STANDING_KINDS, UNREAD_KIND, Item
 from workingset_mcp.notes.note import DatedStretch, Note, Remark
 from workingset_mcp.notes.statuses import StatusBlock, date_of_heading
 from workingset_mcp.vault.folder import Fingerprint
 
-CJK = (  # Han, Kana and Hangul, as the inside of a regex character class
-    r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\uff66-\uff9f"
-    r"\U00020000-\U0003ffff"
-)
-CJK_RUN = re.compile(f"[{CJK}]+")
 ITEM_KINDS = ("task", *LABEL_KINDS, *STANDING_KINDS, UNREAD_KIND)
 ITEM_FORMS = ("", "label", "bullet", "heading", "row", "line")
 _PATH_MARKS = re.compile(r"[/_.\-]+")
@@ -157,8 +153,8 @@ def section_date(headings: Sequence[str]) -> str:
 class SearchableNote:
     """Fills the weighted search columns for the sections of a note.
 
-    Column `cjk` gets CJK text as overlapping pairs of characters; the other columns get the rest, so
-    that Latin words inside CJK text become separate words.
+    Column `cjk` gets CJK text as overlapping pairs of characters, and the other forms of words; the other
+    columns get the rest, so that Latin words inside CJK text become separate words.
     """
 
     def __init__(self, *, path: str, title: str, aliases: str, tags: str, date: str) -> None:
@@ -166,22 +162,35 @@ class SearchableNote:
         self._titles = f"{title}\n{aliases}" if aliases else title
         names = _PATH_MARKS.sub(" ", path)
         self._names = f"{names}\n{tags}" if tags else names
+        titles, self._titles = self._titles, searchable(self._titles)
+        self._forms = other_forms(titles, self._titles)
+        self._names = searchable(self._names)
         self._is_ascii = self._titles.isascii() and self._names.isascii()
 
     def search_columns(self, headings: Sequence[str], date: str, text: str) -> tuple[str, ...]:
         """Return body, title, heads, path, cjk and dt of a section; `text` has no front matter."""
         titles, names = self._titles, self._names
         heads = "\n".join(headings[1:] if headings and headings[0] == self._title else headings)
-        cjk = ""
-        if not (self._is_ascii and text.isascii() and heads.isascii()):
-            parts = (titles, heads, names, text)
-            cjk = " ".join(bigrams(part) for part in parts if not part.isascii()).strip()
-            if cjk:
-                titles, heads, names, text = (
+        heads, forms_of_heads = _read_headings(heads)
+        body = searchable(text)
+        forms = " ".join(filter(None, (self._forms, forms_of_heads, other_forms(text, body))))
+        if not (self._is_ascii and body.isascii() and heads.isascii()):
+            parts = (titles, heads, names, body)
+            pairs = " ".join(bigrams(part) for part in parts if not part.isascii()).strip()
+            if pairs:
+                forms = f"{pairs} {forms}"
+                titles, heads, names, body = (
                     part if part.isascii() else CJK_RUN.sub(" ", part) for part in parts
                 )
-        body = text.replace("\0", " ") if "\0" in text else text
-        return body, titles, heads, names, cjk, _dates(self._date, date)
+        body = body.replace("\0", " ") if "\0" in body else body
+        return body, titles, heads, names, forms, _dates(self._date, date)
+
+
+@lru_cache(maxsize=1024)
+def _read_headings(written: str) -> tuple[str, str]:
+    """Return searchable headings, and the other forms of their words."""
+    plain = searchable(written)
+    return plain, other_forms(written, plain)
 
 
 @lru_cache(maxsize=1024)

@@ -334,7 +334,7 @@ def test_operators_and_garbage_are_text(open_vault: OpenVault, query: str) -> No
 
 
 @pytest.mark.parametrize(
-    "query", ["*", "?!…", '"', '""', "()", "-", "--", "+", "🚀", "\0", "\udfff", "^", ":", "...."]
+    "query", ["*", "?!…", '"', '""', "()", "-", "--", "+", "\0", "\udfff", "^", ":", "...."]
 )
 def test_a_query_without_a_word_finds_nothing_and_says_so(
     open_vault: OpenVault, query: str

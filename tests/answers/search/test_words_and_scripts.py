@@ -10,7 +10,8 @@ from workingset_mcp.answers.search.query import Concept, parse_query
 from workingset_mcp.answers.search.rank import _finder as finder_of_ranking
 from workingset_mcp.answers.search.rank import begins_a_word
 from workingset_mcp.index import open_stemmer
-from workingset_mcp.index.rows import CJK_RUN, bigrams
+from workingset_mcp.index.rows import bigrams
+from workingset_mcp.notes.folding import CJK_RUN
 
 STEMMER = open_stemmer()
 CJK = {

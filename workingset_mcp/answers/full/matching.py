@@ -7,11 +7,13 @@ of a title, `C++`) is looked up in the text. Not here: ranking (`search`).
 from collections.abc import Sequence
 from functools import cached_property
 
-from workingset_mcp.answers.search.query import Concept, fold, parse_query, words_of
+from workingset_mcp.answers.search.hits import among_forms
+from workingset_mcp.answers.search.query import Concept, parse_query, words_of
 from workingset_mcp.index import View, open_stemmer
 from workingset_mcp.index.query import Expr, Term
 from workingset_mcp.index.rows import SectionRow
 from workingset_mcp.notes.dates import find_dates
+from workingset_mcp.notes.folding import all_forms, fold
 
 Start = tuple[int, int]  # note id, and ordinal of the first piece of a section
 
@@ -35,21 +37,24 @@ class Matcher:
 
     def holds_all(self, text: str) -> bool:
         """Return whether a text contains every concept of the query; False if the query has none."""
-        words = words_of(fold(text))
+        words = _words_in(text)
         return bool(self.concepts) and all(self._holds(c, text, words) for c in self.concepts)
 
     def holds(self, concept: Concept, text: str) -> bool:
         """Return whether a text contains one concept."""
-        return self._holds(concept, text, words_of(fold(text)))
+        return self._holds(concept, text, _words_in(text))
 
     def _holds(self, concept: Concept, text: str, words: Sequence[str]) -> bool:
         if concept.kind == "cjk":
-            return concept.words[0] in text
+            return concept.words[0] in fold(text)
         if concept.kind == "date":
             return any(date.value == concept.text for date in find_dates(text))
         if concept.literal and concept.literal not in fold(text):
             return False
-        phrase = concept.words
+        return any(self._follow(form, words) for form in (concept.words, *concept.forms))
+
+    def _follow(self, phrase: Sequence[str], words: Sequence[str]) -> bool:
+        """Return whether the words of a phrase follow one another."""
         return any(
             all(self._same(words[at + n], word) for n, word in enumerate(phrase))
             for at in range(len(words) - len(phrase) + 1)
@@ -60,6 +65,11 @@ class Matcher:
         return one == other or (
             one[:2] == other[:2] and self._stemmer.stem(one) == self._stemmer.stem(other)
         )
+
+
+def _words_in(text: str) -> list[str]:
+    """Return the words of a text, followed by their other forms."""
+    return words_of(f"{fold(text)}\n{all_forms(text)}")
 
 
 def sections_with(view: View, branch: str | None, query: str) -> list[Start]:
@@ -91,6 +101,9 @@ class _Lookup:
         found = found if among is None else found & among
         if concept.kind == "cjk" or concept.literal:
             found = {start for start in found if self._says(start, concept)}
+        elif concept.kind != "date":
+            doubtful = found & self._indexed(among_forms(concept))
+            found -= {start for start in doubtful if not self._says(start, concept)}
         if concept.kind == "phrase":
             found |= self._over_piece_ends(concept, found, among)
         for start, text in self._fronts:

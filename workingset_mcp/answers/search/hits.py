@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from workingset_mcp.answers.search.query import Concept
 from workingset_mcp.index import Scope, Stemmer, View
-from workingset_mcp.index.query import WHOLE_VAULT, And, Expr, Prefix, any_of
+from workingset_mcp.index.query import WHOLE_VAULT, And, Expr, Phrase, Prefix, any_of
 from workingset_mcp.index.rows import Hit
 
 MATCHED = 200
@@ -30,6 +30,7 @@ class Weighed(NamedTuple):
     beginnings: tuple[str, ...]  # the prefix that all words of a stem share
     frequency: int
     idf: float
+    in_forms: bool = False  # whether it stands among the other forms of words, in any section
 
 
 def weigh(concept: Concept, total: int, view: View, stemmer: Stemmer, scope: Scope) -> Weighed:
@@ -39,7 +40,8 @@ def weigh(concept: Concept, total: int, view: View, stemmer: Stemmer, scope: Sco
         if concept.kind != "cjk"
         else concept.words
     )
-    if concept.kind in ("word", "cjk") and not isinstance(concept.expr, Prefix):
+    is_one_word = concept.kind in ("word", "cjk") and not isinstance(concept.expr, Prefix)
+    if is_one_word and not concept.forms:
         frequency = view.document_frequency(stems[0] if stems else "")
     else:
         frequency = view.count(concept.expr)
@@ -47,7 +49,17 @@ def weigh(concept: Concept, total: int, view: View, stemmer: Stemmer, scope: Sco
     if frequency and scope != WHOLE_VAULT and not view.holds(concept.expr, scope):
         frequency = 0
     beginnings = tuple(map(stemmer.common_beginning, stems))
-    return Weighed(concept, stems, beginnings, frequency, max(idf, 0.01))
+    in_forms = (
+        concept.kind in ("word", "phrase")
+        and 0 < frequency <= MOST_SCORED_ROWS
+        and view.holds(among_forms(concept), WHOLE_VAULT)
+    )
+    return Weighed(concept, stems, beginnings, frequency, max(idf, 0.01), in_forms)
+
+
+def among_forms(concept: Concept) -> Expr:
+    """Return the expression that finds a concept only among the other forms of words."""
+    return any_of(Phrase(words, "cjk") for words in (concept.words, *concept.forms))
 
 
 def find_hits(present: Sequence[Weighed], total: int, view: View, scope: Scope) -> list[Hit]:

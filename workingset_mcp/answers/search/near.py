@@ -7,9 +7,10 @@ The work is bounded, and the result depends only on the text of the notes. Not h
 import re
 from collections.abc import Iterator
 
-from workingset_mcp.answers.search.query import LETTER, fold
+from workingset_mcp.answers.search.query import LETTER
 from workingset_mcp.index import Scope, Stemmer, View
 from workingset_mcp.index.query import Term
+from workingset_mcp.notes.folding import as_read, fold
 
 MOST_NEAR = 3
 LIKENESS = 0.86
@@ -45,7 +46,7 @@ def _nearest_words(word: str, view: View, stemmer: Stemmer, scope: Scope) -> tup
             continue
         is_frequent = stems[stem] > _MOST_SCORED_ROWS
         texts = _first_notes(view, scope) if is_frequent else _best_section(stem, view, scope)
-        written = _as_written(stem, texts, stemmer)
+        written = as_read(_as_written(stem, texts, stemmer))
         if written and written not in found:
             found.append(written)
         if len(found) == MOST_NEAR:

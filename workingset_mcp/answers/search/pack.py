@@ -13,11 +13,10 @@ from typing import NamedTuple
 from workingset_mcp.answers.answer import Source, fenced
 from workingset_mcp.answers.budget import count_tokens, cut_to_tokens
 from workingset_mcp.answers.search.hits import Weighed
-from workingset_mcp.answers.search.query import fold
 from workingset_mcp.answers.search.rank import Ranked, begins_a_word
 from workingset_mcp.caller import stop_if_gone
 from workingset_mcp.escaping import show_line, show_name
-from workingset_mcp.index.rows import CJK
+from workingset_mcp.notes.folding import CJK, all_forms, fold
 from workingset_mcp.notes.markdown import split_lines
 
 LONG_LINE = 300
@@ -57,6 +56,14 @@ class Piece(NamedTuple):
     part: bool
 
 
+class Look(NamedTuple):
+    """The weight of a concept, and a test whether a folded line contains it."""
+
+    idf: float
+    holds: Callable[[str], bool]
+    in_forms: bool  # whether it may be among the other forms of a line's words
+
+
 class Passage(NamedTuple):
     """The shown runs of one section: (first line, last line, verbatim text, whether lines are cut)."""
 
@@ -78,7 +85,7 @@ def pack(
     ranked: Sequence[Ranked], weighed: Sequence[Weighed], budget_tokens: int
 ) -> tuple[list[Passage], int]:
     """Return the passages that fit into `budget_tokens` as printed, best first, and how many do not."""
-    finders = [(w.idf, _finder(w)) for w in weighed if w.frequency]
+    finders = [Look(w.idf, _finder(w), w.in_forms) for w in weighed if w.frequency]
     passages: list[Passage] = []
     left = budget_tokens
     distinct = list(_without_copies(ranked))
@@ -108,7 +115,7 @@ def _named(one: Ranked, copies: tuple[Source, ...]) -> Passage:
 
 def _smaller(
     one: Ranked, copies: tuple[Source, ...], left: int,
-    finders: Sequence[tuple[float, Callable[[str], bool]]],
+    finders: Sequence[Look],
 ) -> Passage | None:  # fmt: skip
     """Make the first passage if room is short: try less and less until it fits as printed."""
     for share in (1.0, 0.8, 0.6, 0.5, 0.4):
@@ -151,7 +158,7 @@ def _has_heading_line(one: Ranked) -> bool:
 
 def _passage(
     one: Ranked, copies: tuple[Source, ...], tier: Tier, cap: int,
-    finders: Sequence[tuple[float, Callable[[str], bool]]], *, tight: bool,
+    finders: Sequence[Look], *, tight: bool,
 ) -> Passage | None:  # fmt: skip
     pieces = _pieces(one)
     head = _heading_line(one)
@@ -172,13 +179,15 @@ def _passage(
 
 
 def _beginning(
-    pieces: Sequence[Piece], finders: Sequence[tuple[float, Callable[[str], bool]]], room: int
+    pieces: Sequence[Piece], finders: Sequence[Look], room: int
 ) -> tuple[list[Piece], list[int]]:
     """Cut the best piece, which is longer than the room, to its most relevant stretch."""
 
     def value(text: str) -> float:
         folded = fold(text)
-        return sum(idf for idf, holds in finders if holds(folded))
+        if any(look.in_forms for look in finders):
+            folded = f"{folded} {all_forms(text)}"
+        return sum(look.idf for look in finders if look.holds(folded))
 
     best = max(pieces, key=lambda piece: value(piece.text))
     width = max(24, room * 2)
@@ -229,12 +238,18 @@ def _hard_pieces(number: int, text: str) -> Iterator[Piece]:
 
 def _windows(
     pieces: Sequence[Piece], costs: Sequence[int], tier: Tier, room: int,
-    finders: Sequence[tuple[float, Callable[[str], bool]]],
+    finders: Sequence[Look],
 ) -> list[int]:  # fmt: skip
     """Return the indexes of the pieces worth showing: the best ones, each with some lines around it."""
     whole = fold("\n".join([piece.text for piece in pieces]))
-    there = [(idf, holds) for idf, holds in finders if holds(whole)]
-    own = [sum([idf for idf, holds in there if holds(line)]) for line in whole.split("\n")]
+    there = [look for look in finders if look.holds(whole)]
+    lines = whole.split("\n")
+    if any(look.in_forms and look not in there for look in finders):
+        lines = [
+            f"{line} {all_forms(piece.text)}" for line, piece in zip(lines, pieces, strict=True)
+        ]
+        there = [look for look in finders if look in there or look.in_forms]
+    own = [sum([look.idf for look in there if look.holds(line)]) for line in lines]
     last = len(pieces) - 1
     values = [
         value + 0.4 * ((own[at - 1] if at else 0.0) + (own[at + 1] if at < last else 0.0))
@@ -315,11 +330,20 @@ def _printed(
 
 def _finder(one: Weighed) -> Callable[[str], bool]:
     """Return a test whether a folded line contains a concept: some word begins with its stem."""
+    ways = [_own_finder(one), *map(_finder_of, one.concept.forms)]
+    return ways[0] if len(ways) == 1 else lambda text: any(holds(text) for holds in ways)
+
+
+def _own_finder(one: Weighed) -> Callable[[str], bool]:
     concept = one.concept
     if concept.literal or concept.kind == "cjk":
         needle = concept.literal or concept.words[0]
         return lambda text: needle in text
-    beginnings = [beginning for beginning in one.beginnings if beginning]
+    return _finder_of(one.beginnings)
+
+
+def _finder_of(words: Sequence[str]) -> Callable[[str], bool]:
+    beginnings = [beginning for beginning in words if beginning]
     if len(beginnings) < 2:
         return lambda text: bool(beginnings) and begins_a_word(text, beginnings[0])
 

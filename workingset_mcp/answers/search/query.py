@@ -8,13 +8,21 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from workingset_mcp.answers.search.stop_words import TEXT as _STOP_TEXT
-from workingset_mcp.index.query import Expr, Or, Phrase, Prefix, Term
-from workingset_mcp.index.rows import CJK_RUN
+from workingset_mcp.index.query import Expr, Or, Phrase, Prefix, Term, any_of
 from workingset_mcp.notes.dates import find_dates
+from workingset_mcp.notes.folding import (
+    CJK_RUN,
+    emoji_in,
+    fold,
+    joined_numbers,
+    kindred_forms,
+    searchable,
+    word_of_emoji,
+    written_forms,
+)
 
 MOST_CONCEPTS = 64
 ALSO_WEIGHT = 0.8
@@ -32,13 +40,10 @@ _CLITIC = re.compile(r"['’](?:s|ll|re|ve|d|m)$", re.IGNORECASE)
 _ELISION = re.compile(r"^(?:[ldjmnstc]|qu)['’](?=\w{2})", re.IGNORECASE)
 _HANGUL = re.compile(r"[\uac00-\ud7af]+")
 _SYMBOLS = re.compile(r"[+#%$€@&]|^\.")
-_ACCENT = re.compile(  # Latin letters, whose accents the index's tokenizer folds
-    r"[\u00c0-\u01df\u01e4-\u01ed\u01f0-\u01fb\u0200-\u024f\u0300-\u036f\u1e00-\u1eff]"
-)
 _NEGATION = re.compile(r"^(?:[a-z]{2,6}n|ca|wo)['’]t$", re.IGNORECASE)
 _QUOTED = re.compile(r'["“”„«»]([^"“”„«»]{2,200})["“”«»]')
 
-_Key: TypeAlias = tuple[Expr, str]  # the expression and the literal of a concept
+_Key: TypeAlias = tuple[str, tuple[str, ...], str]  # the kind, words and literal of a concept
 ConceptKind = Literal["word", "phrase", "cjk", "date"]
 
 
@@ -53,6 +58,7 @@ class Concept:
     literal: str = ""  # folded, with symbols the tokenizer drops (`c++`)
     weight: float = 1.0
     own: bool = True  # from the question itself, not from `also` or the glossary
+    forms: tuple[tuple[str, ...], ...] = ()  # words that stand for the same, folded
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,17 +106,6 @@ def parse_query(
     )
 
 
-def fold(text: str) -> str:
-    """Fold a text for comparison: lower case, without accents."""
-    text = text.lower()
-    if text.isascii():
-        return text
-    text = text.replace("ς", "σ")
-    if not _ACCENT.search(text):
-        return text
-    return _ACCENT.sub(lambda found: _without_accent(found[0]), text)
-
-
 def words_of(text: str) -> list[str]:
     """Split a text into words as the index does (not CJK)."""
     return _WORD.findall(text)
@@ -121,15 +116,10 @@ def cjk_phrase(word: str) -> Phrase:
     return Phrase(tuple(word[at : at + 2] for at in range(len(word) - 1)), "cjk")
 
 
-@cache  # about seven hundred letters
-def _without_accent(letter: str) -> str:
-    decomposed = unicodedata.normalize("NFD", letter)
-    return "".join(c for c in decomposed if not unicodedata.combining(c))
-
-
 def _clean(text: str) -> str:
     text = text[:MOST_QUERY_CHARACTERS].encode("utf-8", "replace").decode("utf-8")
-    return unicodedata.normalize("NFC", _SPACE.sub(" ", text.replace("\0", " "))).strip()
+    text = unicodedata.normalize("NFC", _SPACE.sub(" ", text.replace("\0", " "))).strip()
+    return joined_numbers(text)
 
 
 def _collect(text: str, weight: float, found: dict[_Key, Concept], dates: list[str]) -> None:
@@ -140,7 +130,7 @@ def _collect(text: str, weight: float, found: dict[_Key, Concept], dates: list[s
         if date.value:
             dates.append(date.value)
             concept = _date_concept(text[date.start : date.end], date.value, weight)
-            found.setdefault((concept.expr, ""), concept)
+            found.setdefault(("date", (date.value,), ""), concept)
             rest.append(text[at : date.start])
             at = date.end
     rest.append(text[at:])
@@ -149,16 +139,17 @@ def _collect(text: str, weight: float, found: dict[_Key, Concept], dates: list[s
     if not concepts and not dates:
         concepts = list(_concepts(text, weight, keep_stop_words=True))
     for concept in concepts:
-        found.setdefault((concept.expr, concept.literal), concept)
+        found.setdefault((concept.kind, concept.words, concept.literal), concept)
 
 
 def _concepts(text: str, weight: float, *, keep_stop_words: bool) -> Iterator[Concept]:
     for quoted in _QUOTED.findall(text):
         words = words_of(fold(quoted))
         if len(words) > 1 and not CJK_RUN.search(quoted):
-            yield _phrase(quoted.strip(), words, weight)
+            yield _phrase(quoted.strip(), words, weight, _Forms())
     for token in text.split(" "):
-        if CJK_RUN.search(token):
+        if not token.isascii() and CJK_RUN.search(searchable(token)):
+            token = searchable(token)
             yield from _cjk_concepts(token, weight, keep_stop_words=keep_stop_words)
             token = CJK_RUN.sub(" ", token)
         for part in token.split():
@@ -172,21 +163,54 @@ def _token_concepts(token: str, weight: float, *, keep_stop_words: bool) -> Iter
         literal = fold(token.strip("\"“”'’(),;:!?[]{}").rstrip("."))
     bare = _ELISION.sub("", _CLITIC.sub("", bare)) or bare
     words = words_of(fold(bare))
-    if not words or (_NEGATION.match(bare) and not keep_stop_words):
+    if not words:
+        yield from _sign_concepts(token, weight)
         return
+    if _NEGATION.match(bare) and not keep_stop_words:
+        return
+    forms = _Forms(written_forms(bare), kindred_forms(bare))
     if len(words) == 1:
         if keep_stop_words or words[0] not in STOP_WORDS or literal not in ("", words[0]):
             literal = literal if literal != words[0] else ""
-            yield Concept(literal or bare, "word", Term(words[0]), (words[0],), literal, weight)
+            expr = forms.or_else(Term(words[0]))
+            yield Concept(
+                literal or bare, "word", expr, (words[0],), literal, weight, forms=forms.all
+            )
         return
-    yield _phrase(bare, words[:12], weight)
+    yield _phrase(bare, words[:12], weight, forms)
     for word in words[:12]:
         if (len(word) > 2 or (len(word) == 2 and not word.isdecimal())) and word not in STOP_WORDS:
             yield Concept(word, "word", Term(word), (word,), "", weight)
 
 
-def _phrase(text: str, words: Sequence[str], weight: float) -> Concept:
-    return Concept(text, "phrase", Phrase(tuple(words)), tuple(words), "", weight)
+def _sign_concepts(token: str, weight: float) -> Iterator[Concept]:
+    """Yield the emoji of a token, and the words that its signs stand for."""
+    for emoji in emoji_in(searchable(token)):
+        word = word_of_emoji(emoji)
+        yield Concept(emoji, "word", Term(word), (word,), emoji, weight)
+    for (word,) in kindred_forms(token):
+        yield Concept(token, "word", Term(word), (word,), "", weight)
+
+
+class _Forms(NamedTuple):
+    """Other forms of a token: its other spellings, and words that stand for it."""
+
+    written: tuple[tuple[str, ...], ...] = ()
+    kindred: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def all(self) -> tuple[tuple[str, ...], ...]:
+        return self.written + self.kindred
+
+    def or_else(self, expr: Expr) -> Expr:
+        """Extend an expression to the other forms of its token; nothing is counted twice."""
+        written = [Phrase(words, "written") for words in self.written]
+        return any_of([expr, *written, *map(Phrase, self.kindred)])
+
+
+def _phrase(text: str, words: Sequence[str], weight: float, forms: _Forms) -> Concept:
+    expr = forms.or_else(Phrase(tuple(words)))
+    return Concept(text, "phrase", expr, tuple(words), "", weight, forms=forms.all)
 
 
 def _cjk_concepts(token: str, weight: float, *, keep_stop_words: bool) -> Iterator[Concept]:
@@ -202,7 +226,7 @@ def _cjk_concepts(token: str, weight: float, *, keep_stop_words: bool) -> Iterat
 
 def _cjk_words(text: str) -> Iterator[str]:
     """Yield whole runs of Hangul; split runs of Han and Kana at function characters."""
-    for run in CJK_RUN.findall(text):
+    for run in CJK_RUN.findall(searchable(text)):
         if len(run) > 1 and _HANGUL.fullmatch(run):
             yield run
         elif len(run) > 1:

@@ -11,13 +11,16 @@ from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
+from workingset_mcp.answers.search.compounds import compounds_with
 from workingset_mcp.answers.search.hits import Weighed, find_hits, hits_of_rare, weigh
 from workingset_mcp.answers.search.near import nearest_words
-from workingset_mcp.answers.search.query import Concept, Query, cjk_phrase, fold, words_of
+from workingset_mcp.answers.search.query import Concept, Query, cjk_phrase, words_of
 from workingset_mcp.caller import stop_if_gone
 from workingset_mcp.index import Scope, Stemmer, View
-from workingset_mcp.index.rows import CJK, CJK_RUN, NoteRow, SectionRow
+from workingset_mcp.index.query import Term, any_of
+from workingset_mcp.index.rows import NoteRow, SectionRow
 from workingset_mcp.notes.dates import date_words
+from workingset_mcp.notes.folding import CJK, CJK_RUN, all_forms, as_read, fold
 
 RERANKED = 60
 BOOST = 1.5  # factor for sections of the boosted branch
@@ -60,14 +63,16 @@ def rank(query: Query, view: View, stemmer: Stemmer, scope: Scope) -> Ranking:
     A word that occurs only outside the window of dates does not count as absent.
     """
     anytime, total = scope.anytime(), view.section_count()
-    weighed = [weigh(c, total, view, stemmer, anytime) for c in query.concepts]
+    weighed = [_weigh(c, total, view, stemmer, anytime) for c in query.concepts]
     present = [w for w in weighed if w.frequency]
+    told = {word for w in present if w.concept.forms for word in w.concept.words}
+    weighed = [w for w in weighed if w.frequency or not told.issuperset(w.concept.words)]
     missing = [
         w.concept for w in weighed if not w.frequency and w.concept.kind == "word" and w.concept.own
     ][:MOST_ABSENT]
     absent: tuple[tuple[str, tuple[str, ...]], ...] = (
         *((one.text, nearest_words(one.words[0], view, stemmer, anytime)) for one in missing),
-        *((word, ()) for word in query.cjk_words if not view.holds(cjk_phrase(word), anytime)),
+        *((part, ()) for word in query.cjk_words for part in _absent_parts(word, view, anytime)),
     )
     if not present:
         return Ranking((), tuple(weighed), absent, weak=False, matched_notes=0)
@@ -92,6 +97,31 @@ def rank(query: Query, view: View, stemmer: Stemmer, scope: Scope) -> Ranking:
         ranked.append(_rerank(base, sections[hit.section_id], notes[hit.note_id], sought))
     ranked.sort(key=lambda r: (-r.score, r.note.path, r.section.first_line, r.section.ordinal))
     return Ranking(tuple(ranked), tuple(weighed), absent, _is_weak(ranked, weighed), len(of_note))
+
+
+def _weigh(concept: Concept, total: int, view: View, stemmer: Stemmer, scope: Scope) -> Weighed:
+    """Weigh a concept; look for a word that no note contains as a part of compounds."""
+    one = weigh(concept, total, view, stemmer, scope)
+    if one.frequency or concept.kind != "word" or concept.literal or not concept.own:
+        return one
+    compounds = compounds_with(concept.words[0], view)
+    if not compounds:
+        return one
+    forms = tuple((compound,) for compound in compounds)
+    found = replace(concept, expr=any_of(map(Term, compounds)), forms=forms)
+    return weigh(found, total, view, stemmer, scope)
+
+
+def _absent_parts(word: str, view: View, scope: Scope) -> list[str]:
+    """Return the parts of a CJK word whose characters are in no pair that the notes contain."""
+    if view.holds(cjk_phrase(word), scope):
+        return []
+    known = [view.holds(cjk_phrase(word[at : at + 2]), scope) for at in range(len(word) - 1)]
+    signs = "".join(
+        sign if not (known[at - 1 : at] == [True] or known[at : at + 1] == [True]) else " "
+        for at, sign in enumerate(word)
+    )
+    return [as_read(part) for part in signs.split() if len(part) > 1]
 
 
 def boost_and_cut(ranking: Ranking, branch: str | None, top: int | None) -> Ranking:
@@ -132,10 +162,14 @@ def _rerank(base: float, section: SectionRow, note: NoteRow, sought: _Sought) ->
     body = fold(section.text[section.skip :])
     names = fold(f"{note.title}\n{' '.join(section.headings)}\n{note.path}\n{note.names}\n")
     text, body_at = names + body, len(names)
+    forms = ""
     covered = exact = own = 0.0
     places: list[tuple[float, list[int]]] = []
     for one, find in sought.concepts:
         positions, is_exact = find(text, body_at)
+        if not positions and one.in_forms:
+            forms = forms or f"\n{all_forms(_as_written(section, note))}"
+            positions = [len(text) + at for at in find(forms, 0)[0]]
         if positions:
             covered += one.idf
             own += one.idf * one.concept.own
@@ -156,8 +190,33 @@ def _rerank(base: float, section: SectionRow, note: NoteRow, sought: _Sought) ->
     return Ranked(section, note, score, max(own / typed if typed else 0.0, covered / total))
 
 
+def _as_written(section: SectionRow, note: NoteRow) -> str:
+    return "\n".join((note.title, *section.headings, note.names, section.text[section.skip :]))
+
+
 def _finder(one: Weighed, stemmer: Stemmer) -> Finder:
     """Return a function that finds a concept in a folded text: its places, and whether the body has it exactly."""
+    finders = [_own_finder(one, stemmer)]
+    for form in one.concept.forms:
+        if len(form) > 1:
+            finders.append(partial(_find_phrase, form))
+        else:
+            stem = stemmer.stem(form[0])
+            needle = stemmer.common_beginning(stem)
+            finders.append(partial(_find_word, form[0], stem, needle, stemmer))
+    return finders[0] if len(finders) == 1 else partial(_find_any, finders)
+
+
+def _find_any(finders: Sequence[Finder], text: str, body_at: int) -> tuple[list[int], bool]:
+    """Return the places of the first form in the text; only the typed form counts as exact."""
+    for find in finders:
+        positions, is_exact = find(text, body_at)
+        if positions:
+            return positions, is_exact and find is finders[0]
+    return [], False
+
+
+def _own_finder(one: Weighed, stemmer: Stemmer) -> Finder:
     concept = one.concept
     if whole := concept.literal or (concept.kind == "cjk" and concept.words[0]):
         return partial(_find_whole, whole)

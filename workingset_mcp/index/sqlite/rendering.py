@@ -57,6 +57,8 @@ def ranges_of(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _in_column(column: Column, term: str) -> str:
+    if column == "written":
+        return f"{{body title heads path}} : {term}"
     return f"{column} : {term}" if column else term
 
 

@@ -72,7 +72,8 @@ CREATE INDEX status_note ON status (note_id);
 
 -- Contentless: the table stores only words. To delete a row, FTS5 needs the old values, which
 -- `search_columns` derives from the tables above. The longest column comes first: for every other
--- column FTS5 stores two more bytes with the positions of a word.
+-- column FTS5 stores two more bytes with the positions of a word. `cjk` holds pairs of characters of
+-- scripts without blanks, and the other forms of words (`notes.folding`).
 CREATE VIRTUAL TABLE fts USING fts5 (
     body, title, heads, path, cjk, dt,
     content = '', tokenize = 'porter unicode61 remove_diacritics 2'
