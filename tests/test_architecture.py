@@ -35,9 +35,9 @@ class Record(NamedTuple):
 
 
 MOST = {
-    "modules": Record(114, 3),
-    "lines of the largest module": Record(379, 20),
-    "lines of the package": Record(14_952, 300),
+    "modules": Record(131, 3),
+    "lines of the largest module": Record(514, 20),
+    "lines of the package": Record(19_777, 300),
 }
 
 
