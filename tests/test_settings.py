@@ -49,6 +49,7 @@ respect_gitignore = false
 status_words = ["Läget"]
 action_headings = ["Do"]
 decision_headings = ["Done"]
+blocker_headings = ["Blockiert"]
 date_order = "dmy"
 override_max_bytes = 5000
 brief_budget = 4000
