@@ -82,6 +82,7 @@ def test_every_setting_can_be_set_in_a_persons_file(home: Path, own: Path) -> No
         labels={**LABELS, "fact": ("Fakt", "Zahl"), "owner": ("Wer",)},
         action_headings=("Do",),
         decision_headings=("Done",),
+        blocker_headings=("Blockiert",),
         date_order="dmy",
         glossary={"k8s": ("kubernetes",), "sso": ("single sign-on",)},
         override_max_bytes=5_000,
