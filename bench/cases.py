@@ -27,7 +27,8 @@ from workingset_mcp.settings import Settings, load_settings
 try:
     from workingset_mcp.workspace.facade import Workspace
 except ImportError:  # an older version, to compare with
-    from workingset_mcp.workspace import Workspace  # type: ignore[attr-defined,no-redef]
+    # Before the packages, the class stood in the module `workspace`, which the types of today do not know.
+    from workingset_mcp.workspace import Workspace  # type: ignore[attr-defined,no-redef]  # see above
 
 Expected = Mapping[str, Any]
 _SOURCE = re.compile(r"_\[([^\]\n]+)\]_")

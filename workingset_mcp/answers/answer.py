@@ -290,7 +290,7 @@ def source_mark(*sources: Source, also: str = "") -> str:
 
 
 def marked_line(text: str, *sources: Source, also: str = "") -> str:
-    """A line of a note followed by its sources; what it holds that is unseen or looks like our mark is escaped."""
+    """Add its sources to a line of a note; escape invisible characters and what looks like a source mark."""
     escaped = _SOURCE_MARK.sub(r"_\\", show_line(text))
     return f"{escaped} {source_mark(*sources, also=also)}"
 

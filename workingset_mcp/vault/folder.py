@@ -68,12 +68,12 @@ class LeftOut(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The path as answers print it."""
+        """The path as answers print it, escaped."""
         return printable(self.path or ".")
 
     @property
     def said(self) -> str:
-        """The reason in words, to stand behind the path."""
+        """The reason in words; it follows the path."""
         if self.reason == WhyLeftOut.UNREADABLE_NOTE:
             return f"cannot be read: {self.detail}"
         detail = f" ({self.detail})" if self.detail else ""

@@ -139,7 +139,7 @@ class Workspace(IndexedVault):
         return checked_answer(self, name, compose, allowance)
 
     def brief_text(self, branch: str, limits: Limits) -> str:
-        """A brief without its header, for a resource or a prompt; what is behind or unread stands first.
+        """Return a brief without its header, for a resource or a prompt; warnings of what is not current come first.
 
         Raises ArgumentError, BranchNotFound.
         """
