@@ -1,4 +1,4 @@
-"""How names and lines of notes stand outside a quote: on one line, all of it visible, no mark forged.
+"""Escape names and lines of notes outside a quote: one line, nothing invisible, no forged mark.
 
 Inside a quote block or a fence the text of a note stays as it is. Not here: which answer says what.
 """
@@ -45,13 +45,13 @@ def show_line(text: str) -> str:
 
 
 def quote(text: str, most_characters: int = MOST_QUOTED_CHARACTERS) -> str:
-    """Text of a note inside a sentence of ours: cut, in quote marks, on one line."""
+    """Quote text of a note inside a message: cut, in quotation marks, on one line."""
     cut = f"{text[: most_characters - 1]}…" if len(text) > most_characters else text
     return write_json(show_line(cut))
 
 
 def write_json(value: object) -> str:
-    """JSON on one line, whatever a reader takes for a line end. A lone half of a character becomes `?`."""
+    """Write JSON on one line, with every kind of line end escaped. A lone surrogate becomes `?`."""
     text = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode("utf-8")
     return _IN_JSON.sub(_escape, text)
 
@@ -62,7 +62,7 @@ def show_on_terminal(text: str) -> str:
 
 
 def holds_unseen(text: str) -> bool:
-    """Whether a text holds signs that a reader does not see."""
+    """Return whether a text holds invisible characters."""
     return _UNSEEN_SIGN.search(text) is not None
 
 

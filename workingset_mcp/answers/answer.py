@@ -219,7 +219,7 @@ def fit_answer(
 def fit_refusal(
     error: WorkingsetError, budget: int | None, limits: Limits, margin: float = 1.0
 ) -> str:
-    """What a refused call is told, within its budget and the bytes of its client: the hint is cut first."""
+    """Return the text of a refusal within the budget and the bytes of its client; the hint is cut first."""
     asked = _MOST_REFUSAL_TOKENS if budget is None else max(budget, LEAST_BUDGET)
     most = int(min(asked, limits.most_tokens) / margin)
     message = clipped(error.message, most * 2 // 3)

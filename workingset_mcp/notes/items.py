@@ -140,7 +140,7 @@ class _Reader:
         return bool(self._in_lists[line - 1])
 
     def _ticks_attendance(self, line: int) -> bool:
-        """Whether a box stands under a heading, or a label, of who is present."""
+        """Return whether a box is under a heading or a label for who was present."""
         outline = self._outline
         if any(ATTENDANCE.match(mark.text) for mark in outline.marks_above(line)):
             return True
@@ -289,7 +289,7 @@ class _Reader:
                 yield Item(line, kind, without_comment(text.strip()), form=form)
 
     def _bullet(self, kind: str, line: int, text: str, owner: str, depth: int) -> Iterator[Item]:
-        """A bullet as an item, if it stands at the first depth and has no box of its own."""
+        """Return a bullet as an item if it is at the outermost level and has no box."""
         if owner:
             self._owner_at[line] = owner
         if depth == 1 and _is_open_bullet(text):
@@ -304,7 +304,7 @@ class _Reader:
         return self.people.bare_name(text, alone=False) if below == 2 else ""
 
     def _introduces(self, mark: Heading, line: int, text: str) -> bool:
-        """Whether a line says what the list below it is: it stands before it, or opens a note of them."""
+        """Return whether a line only introduces a list: it comes before the list, or at the start of the note."""
         if text.rstrip().endswith((":", "：")):
             return True
         outline = self._outline
@@ -339,7 +339,7 @@ def _form(kind: str) -> str:
 
 
 def _is_open_bullet(text: str) -> bool:
-    """Whether a bullet is no box (which is a task) and neither struck out nor ticked."""
+    """Return whether a bullet has no box (a box is a task) and is neither struck out nor ticked."""
     return not (_BOX.match(text) or _STRUCK.match(text) or _DONE_BULLET.match(text))
 
 

@@ -88,7 +88,7 @@ class People:
         return frozenset(found)
 
     def _is_written_small(self, word: str) -> bool:
-        """Whether the note also writes a word small: then it is no name."""
+        """Return whether the note also writes a word in lower case; then it is not a name."""
         at = self._text.find(word)
         while at >= 0:
             end = at + len(word)
@@ -131,7 +131,7 @@ class People:
         return name if self.has(name) and (not alone or self._is_said_again(name)) else ""
 
     def _is_said_again(self, name: str) -> bool:
-        """Whether the note names this person elsewhere too: a heading that stands alone is a subject."""
+        """Return whether the note names this person elsewhere too; a heading on its own is a topic."""
         first, *others = name.split()
         if not others and first.casefold() not in self._known:
             return False  # one word that no full name holds: `Safety`, `Optional`

@@ -61,7 +61,7 @@ def scan(folder: str) -> tuple[list["os.DirEntry[str]"], int | None]:
 
 
 def is_absent(error: OSError) -> bool:
-    """Whether an error says that there is no such file; any other says only that it cannot be read."""
+    """Return whether an error means that the file does not exist; any other means that it cannot be read."""
     return error.errno in _ABSENT or isinstance(error, FileNotFoundError | NotADirectoryError)
 
 

@@ -328,7 +328,7 @@ def why_note_is_out(name: str, path: str, rules: IgnoreRules) -> WhyLeftOut | No
 
 
 def printable(path: str) -> str:
-    """The path as answers print it, with bytes that are no text shown as escapes."""
+    """Return the path as answers print it; bytes that are not UTF-8 become escapes."""
     return show_name(path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace"))
 
 
