@@ -634,7 +634,7 @@ print(count)
 def test_nothing_is_lost_while_another_process_keeps_saving(lock: Files, kind: str) -> None:
     lock.archive.write_bytes(b"# Old things\n")
     command = [sys.executable, "-c", RACER, kind, str(lock.note.parent), "1.0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as racer:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8") as racer:
         assert racer.stdout is not None
         assert racer.stdout.readline() == "ready\n"
         results = []

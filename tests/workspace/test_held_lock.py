@@ -46,7 +46,7 @@ pytestmark = pytest.mark.skipif(
 def held(file: Path, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
     """Within the block, a stopped process holds the lock of a database."""
     holder = subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(file), begin], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", HOLD, str(file), begin], stdout=subprocess.PIPE, encoding="utf-8"
     )
     assert holder.stdout is not None
     try:
@@ -81,7 +81,7 @@ def test_every_answer_comes_marked_and_is_current_once_the_lock_is_released(
     workspace = open_vault(VAULT)
     before = CALLS[call](workspace)
     assert "index current" in before
-    (workspace.vault.root / "cust/acme/a.md").write_text("# A\n\n- [ ] walrus swims\n- [ ] two\n")
+    write_vault(workspace.vault.root, "=== cust/acme/a.md\n# A\n\n- [ ] walrus swims\n- [ ] two\n")
     with held(index_file(workspace)):
         started = time.monotonic()
         first, second = CALLS[call](workspace), CALLS[call](workspace)
@@ -146,7 +146,7 @@ def test_commands_answer_marked_or_end_with_a_clear_error(
     monkeypatch.setattr(freshness, "STOPPED_SECONDS", 0.5)
     workspace = open_vault(VAULT)
     root, index = workspace.vault.root, index_file(workspace).parent.parent
-    (root / "cust/acme/a.md").write_text("# A\n\n- [ ] narwhal\n")
+    write_vault(root, "=== cust/acme/a.md\n# A\n\n- [ ] narwhal\n")
 
     def run(*arguments: str) -> tuple[int, str, str]:
         ran = CliRunner().invoke(
@@ -183,7 +183,7 @@ def test_a_server_starts_and_answers_and_catches_up_by_itself(
     root, file = workspace.vault.root, index_file(workspace)
     write_vault(root, "=== cust/acme/a.md\n# A\n\n- [ ] narwhal\n")
     server = subprocess.Popen(
-        program(root, tmp_path), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        program(root, tmp_path), stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
     )
     assert server.stdin is not None
     assert server.stdout is not None

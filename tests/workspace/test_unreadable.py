@@ -207,7 +207,7 @@ def test_a_note_that_changed_and_may_not_be_read_shows_its_older_text_until_it_m
 ) -> None:
     workspace = open_vault(VAULT)
     note = workspace.vault.root / "cust/acme/a.md"
-    note.write_text("# A\n\n- [ ] puffin\n")
+    note.write_text("# A\n\n- [ ] puffin\n", encoding="utf-8")
     with without_rights(note):
         told = CALLS["items"](workspace)
         assert "walrus" in told
@@ -240,7 +240,7 @@ def test_where_no_file_can_be_opened_nothing_is_taken_for_gone(
     workspace = open_vault(f"=== .gitignore\nhidden/\n=== hidden/h.md\nsecret\n{VAULT}")
     current = {name: call(workspace) for name, call in CALLS.items()}
     workspace.vault._rules.clear()
-    (workspace.vault.root / "wiki/b.md").write_text("# B\n\nheron, stork\n")
+    (workspace.vault.root / "wiki/b.md").write_text("# B\n\nheron, stork\n", encoding="utf-8")
     with open_files_left(number):
         for name, call in CALLS.items():
             try:

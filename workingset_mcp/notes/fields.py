@@ -115,7 +115,7 @@ def _is_owner_tag(tag: str, *, several: bool, people: People) -> bool:
 @lru_cache(maxsize=8)
 def _owner_field(words: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(
-        rf"(?<![\w\[])(?:{any_of(words)})(?:\([^)]*\))?[*_]{{0,3}}[ \t]*[:：](?!:)[*_]{{0,3}}[ \t]*"
+        rf"(?<![\w\[])(?:{any_of(words)})(?:\([^)]{{0,80}}\))?[*_]{{0,3}}[ \t]*[:：](?!:)[*_]{{0,3}}[ \t]*"
         r"((?:[^,;.(|\[\]\n*]|\.(?=\w)|,(?= [A-Z][\w-]+(?:,|$|;)))+)",
         re.IGNORECASE,
     )

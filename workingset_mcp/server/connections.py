@@ -15,11 +15,15 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 REQUEST_SECONDS = 20.0  # from the connection, or a request's first byte, to the request's last byte
 MOST_CONNECTIONS = 4_000
 _LEAST_CONNECTIONS = 10
-BACKLOG = 128  # asyncio may accept this many at once before surplus ones are closed
+BACKLOG = 64  # asyncio accepts this many in one turn of its loop
+_TURNS = 4  # from accepting a surplus connection to closing it
 
 
 def most_connections() -> int:
-    """Return how many connections may be open: half of the file descriptors; the index needs the rest."""
+    """Return how many connections may be open at once.
+
+    Half of the file descriptors that surplus connections leave; the index needs the other half.
+    """
     try:
         import resource  # POSIX only
     except ImportError:
@@ -27,7 +31,7 @@ def most_connections() -> int:
     allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if allowed == resource.RLIM_INFINITY:
         return MOST_CONNECTIONS
-    return max(_LEAST_CONNECTIONS, min(MOST_CONNECTIONS, allowed // 2))
+    return max(_LEAST_CONNECTIONS, min(MOST_CONNECTIONS, (allowed - _TURNS * BACKLOG) // 2))
 
 
 def raise_descriptor_limit() -> None:

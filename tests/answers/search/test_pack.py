@@ -369,7 +369,7 @@ def test_stems_follow_each_other_as_a_regular_expression_finds_them(
 
 
 @pytest.mark.parametrize("stems", [["a"] * 11 + ["b"], ["a" * 3_000] * 4, ["0"] * 8, ["a", "0"]])
-@pytest.mark.parametrize("text", ["a" * 200_000, "a-" * 100_000, "0" * 200_000, "a" * 99 + " 0"])
+@pytest.mark.parametrize("text", ["a" * 50_000, "a-" * 25_000, "0" * 50_000, "a" * 99 + " 0"])
 def test_a_phrase_is_searched_in_linear_time(text: str, stems: list[str]) -> None:
     started = time.process_time()
     _follow_each_other(text, stems)
