@@ -35,7 +35,7 @@ posix_only = pytest.mark.skipif(os.name != "posix", reason="POSIX links, pipes a
 pytestmark = pytest.mark.timeout(120)  # many examples in one test, on a machine that may be busy
 
 MOST_CALL_SECONDS = 6.0  # CPU; the slowest takes 2 s on a busy machine, and a hang takes minutes
-MOST_BUILD_SECONDS = 5.0
+MOST_BUILD_SECONDS = 12.0  # CPU, with every line traced; what was cured took minutes
 HIDDEN_WORD = "hexenschuss"
 VAULT = (
     "=== README.md\n# Home\n\nplainword at home\n"

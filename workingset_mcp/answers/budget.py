@@ -5,7 +5,7 @@ Not here: the token table (`tokenizer`), what a brief or a search puts first.
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 from functools import lru_cache
 
 from workingset_mcp.answers import tokenizer
@@ -105,16 +105,20 @@ def echo_tokens(room: int, share: int = 3) -> int:
     return max(room // share, _LEAST_ECHO_TOKENS)
 
 
-def take_lines(lines: Sequence[str], budget_tokens: int) -> int:
-    """Return how many of the first lines fit together into `budget_tokens`, line ends included."""
-    used = 0
-    for number, line in enumerate(lines):
+def take_lines(lines: Iterable[str], budget_tokens: int) -> int:
+    """Return how many of the first lines fit together into `budget_tokens`, line ends included.
+
+    Lines behind the first that does not fit are not asked for.
+    """
+    kept = used = 0
+    for line in lines:
         if len(line) > _LONGEST_TOKEN * (budget_tokens - used + 1):
-            return number
+            break
         used += count_tokens(line)
         if used > budget_tokens:
-            return number
-    return len(lines)
+            break
+        kept += 1
+    return kept
 
 
 def fits(

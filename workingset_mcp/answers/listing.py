@@ -139,16 +139,15 @@ def compose_list(
         nothing = _nothing(asked, room, ownerless, is_whole=is_whole, is_exact=not unread)
         return Answer(subject, head + nothing, listing, found=False)
     first = nsmallest(max(room, 1), found, key=_order)  # each costs at least one token
-    lines = [f"{_shown(one, room)}\n" for one in first]
     left = room - count_tokens(head + groups) - 40
-    kept = take_lines(lines, left)
-    body = head + groups + "".join(lines[:kept])
-    if kept < len(found):
+    fitting = take_lines((_shown(one, room) for one in first), left)
+    body = head + groups + "".join(_shown(one, room) for one in first[:fitting])
+    if fitting < len(found):
         body += (
-            f"{len(found) - kept:,} more not shown:"
+            f"{len(found) - fitting:,} more not shown:"
             " raise budget, or narrow by branch, owner, text, since\n"
         )
-    shown = tuple(first[:kept])
+    shown = tuple(first[:fitting])
     listing = Listing(len(found), undated, shown, tuple(counts), unread)
     return Answer(subject, body, listing, sources=tuple(_source_of(one) for one in shown))
 
@@ -178,10 +177,7 @@ def _unread(snapshot: View, asked: ListRequest) -> tuple[Source, ...]:
 
 
 def _remarks(
-    snapshot: View,
-    branch: str | None,
-    left_out: Iterable[LeftOut],
-    branch_of: Callable[[str], str],
+    snapshot: View, branch: str | None, left_out: Iterable[LeftOut], branch_of: Callable[[str], str]
 ) -> list[ListedRow]:
     found = [
         ListedRow(note.branch, note.path, remark.line, note.date, "remark", remark.text)
@@ -279,9 +275,9 @@ def _group_lines(ordered: Sequence[tuple[str, int]], group_by: str, kind: str, r
     lines += [
         f"| {show(name).replace('|', '/')} | {count} |\n" for name, count in ordered[:_MOST_GROUPS]
     ]
-    kept = take_lines(lines, room)
-    text = "".join(lines[:kept])
-    hidden = len(ordered) - max(0, kept - 2)
+    fitting = take_lines(lines, room)
+    text = "".join(lines[:fitting])
+    hidden = len(ordered) - max(0, fitting - 2)
     if hidden <= 0:
         return text
     theirs = sum(count for _, count in ordered[-hidden:])
@@ -331,7 +327,7 @@ def _shown(one: ListedRow, room: int) -> str:
     box = f"[{one.mark}] " if one.mark else ""
     date = f"{one.date} " if one.kind in ("note", "status") and one.date else ""
     source = _source_of(one)
-    return f"- {box}{date}{marked_line(cut_line(one.text, source, room), source)}"
+    return f"- {box}{date}{marked_line(cut_line(one.text, source, room), source)}\n"
 
 
 def _nothing(

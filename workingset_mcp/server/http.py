@@ -19,11 +19,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from workingset_mcp import __version__
 from workingset_mcp.errors import SettingsError
 from workingset_mcp.server import sdk
-from workingset_mcp.server.connections import (
-    BACKLOG,
-    LimitedConnection,
-    raise_descriptor_limit,
-)
+from workingset_mcp.server.connections import BACKLOG, LimitedConnection, raise_descriptor_limit
 from workingset_mcp.server.server import build_server
 from workingset_mcp.vault.files import read_regular
 from workingset_mcp.workspace.facade import Workspace
@@ -69,13 +65,7 @@ def http_app(
     async def health(_: Request) -> Response:
         return JSONResponse({"status": "ok", "version": __version__})
 
-    names = [
-        "127.0.0.1",
-        "localhost",
-        "[::1]",
-        *([] if host in _EVERY_ADDRESS else [host]),
-        *hosts,
-    ]
+    names = ["127.0.0.1", "localhost", "[::1]", *([] if host in _EVERY_ADDRESS else [host]), *hosts]
     security = TransportSecuritySettings(
         allowed_hosts=[entry for name in names for entry in (name, f"{name}:*")],
         allowed_origins=[
