@@ -113,6 +113,12 @@ def test_undated_items_left_out_between_dates_are_counted(ask: Ask) -> None:
     assert [one["text"] for one in data["items"]] == ["Call the buyer"]
 
 
+def test_lines_that_look_like_boxes_and_are_not_read_are_named(make_vault: MakeVault) -> None:
+    root = make_vault("=== a.md\n- [ ] Feed the goat\n- [§] Shear the sheep\n")
+    data = json.loads(run(root, "items", "--json").stdout)["data"]
+    assert (data["total"], data["unread"]) == (1, [{"path": "a.md", "line": 2}])
+
+
 # -- search ----------------------------------------------------------------------------------------
 
 

@@ -424,3 +424,42 @@ def test_risks_of_minutes_are_blockers() -> None:
 def test_a_subject_above_bullets_owns_none_of_them() -> None:
     found = items_of("# N\n\n## Next steps\n\n### Safety\n\n- a backup first. Safety counts.\n")
     assert [owner for item in found for owner in item.owners] == []
+
+
+@pytest.mark.parametrize(
+    ("bold", "owners"),
+    [("**Mira Olsen**", ("Mira Olsen",)), ("**Mira**", ()), ("**@mira:**", ("mira",))],
+)
+def test_a_bold_person_groups_the_actions_below(bold: str, owners: tuple[str, ...]) -> None:
+    text = (
+        f"# N\n\n## Action items\n\n{bold}\n- write the offer\n\n**Odo Marsh**\n\n- oil the crane\n"
+    )
+    found = [item for item in items_of(text) if item.kind == "action"]
+    assert [(item.text, item.owners) for item in found] == [
+        ("write the offer", owners),
+        ("oil the crane", ("Odo Marsh",)),
+    ]
+
+
+def test_who_was_absent_is_no_action() -> None:
+    assert said("# N\n\n## Action items\n\n- call\n\n**Apologies**\n- Odo Marsh\n", "action") == [
+        "call"
+    ]
+
+
+@pytest.mark.parametrize("sign", "§@&;»")
+def test_a_box_with_an_unknown_sign_is_told_as_not_read(sign: str) -> None:
+    found = items_of(f"# N\n\n- [ ] call\n- [{sign}] write\n")
+    assert [(item.line, item.kind) for item in found] == [(3, "task"), (4, "unread")]
+
+
+@pytest.mark.parametrize(
+    "text", ["- [1] a source", "- […] and so on", "- [A] the first way", "[*] a note"]
+)
+def test_a_reference_is_no_box(text: str) -> None:
+    assert items_of(f"# N\n\n{text}\n") == []
+
+
+@pytest.mark.parametrize("line", ["**Blockers:** none", "Blocker: n/a", "**Hindernis**: keine"])
+def test_a_label_that_says_none_is_no_action_of_the_heading_above(line: str) -> None:
+    assert items_of(f"# N\n\n## Action items\n\n- call\n\n{line}\n")[1:] == []

@@ -21,7 +21,7 @@ from workingset_mcp.notes.lines import (
     without_comment,
     without_link_targets,
 )
-from workingset_mcp.notes.outline import Heading, LineKind, Outline
+from workingset_mcp.notes.outline import BOLD_LEVEL, Heading, LineKind, Outline
 from workingset_mcp.notes.patterns import Patterns, patterns_for
 from workingset_mcp.notes.people import People
 from workingset_mcp.notes.standing import standing_of
@@ -37,11 +37,13 @@ _DRAWN_SIGN = re.compile(r"[☐⬜◻▢□❏☑☒✓]")
 _OPEN_SIGN = re.compile(r"\n[ \t>]*(?:[-*+•][ \t]+)?[☐⬜◻▢□❏]")
 _RISK = re.compile(r"ris[kcqi]|riesgo|ryzyk|风险|風險|リスク|위험|리스크", re.IGNORECASE)
 _BOX_WORDS = ("TODO", "DOING", "NOW", "LATER", "WAITING", "IN-PROGRESS", "DONE", "CANCEL")
-_LOOSE_BOX = re.compile(r"\[[ \txX]{0,3}\]")
-# What a person draws as a box and none of the above reads: in a cell, without a list mark or a blank.
+_OTHER_SIGN = r"[^\w\s\[\]…^#]"  # the excluded ones are an omission, a footnote, a reference
+_LOOSE_BOX = re.compile(rf"\[(?:[ \txX]{{0,3}}|{_OTHER_SIGN})\]")
+# What a person draws as a box and none of the above reads: in a cell, without a list mark or a blank,
+# with a sign of their own.
 _LOOKS_LIKE_BOX = re.compile(
     rf"[ \t>]*(?:\|(?:[^\n|`]*\|){{0,9}}[ \t]*\[[ xX]\][ \t]|(?P<mark>{LIST_MARK}[ \t]*)?"
-    r"\[[ \txX]{0,3}\](?![(\[:]))"
+    rf"\[[ \txX]{{0,3}}\](?![(\[:])|{LIST_MARK}[ \t]+\[{_OTHER_SIGN}\][ \t])"
 )
 _SAYS_SOMETHING = re.compile(r"\][^\]\w]*\w")
 _BULLET = re.compile(rf"^([ \t>]*){LIST_MARK}[ \t]+(\S.*)$")
@@ -183,11 +185,10 @@ class _Reader:
                 continue
             kind = patterns.kind_of_label[plain(key)]
             text = matched["text"].strip(" \t*_`")
-            if text and not NOTHING.match(text):
-                yield Item(
-                    line, kind, without_comment(bare_line(outline.lines[line - 1])), form="label"
-                )
-            elif not text:
+            if text:  # one that only says none holds its place, so that no other reading takes it
+                whole = without_comment(bare_line(outline.lines[line - 1]))
+                yield Item(line, kind, text if NOTHING.match(text) else whole, form="label")
+            else:
                 for child, words in self._children(line):
                     if kind != "owner" or "](" not in words:  # `Owners:` above links to their files
                         form = "bullet" if kind == "action" else "label"
@@ -227,9 +228,7 @@ class _Reader:
             while (
                 at < len(marks) and marks[at].level > mark.level and self._is_group(kind, marks[at])
             ):
-                yield from self._lines_under(
-                    kind, marks[at], self.people.bare_name(marks[at].text, alone=True)
-                )
+                yield from self._lines_under(kind, marks[at], self._person_of(marks[at]))
                 at += 1
         for table in tables_of(self._outline):
             if table.first not in self._kind_at:
@@ -249,7 +248,13 @@ class _Reader:
         """Whether a heading below one of actions only groups them: by person, by urgency, by time."""
         if kind != "action" or self._patterns.kind_under(mark.text):
             return False
-        return bool(self.people.bare_name(mark.text, alone=True) or GROUP_HEADING.match(mark.text))
+        may_be_person = self.people.bare_name(mark.text, alone=mark.level < BOLD_LEVEL)
+        return bool(may_be_person or GROUP_HEADING.match(mark.text))
+
+    def _person_of(self, mark: Heading) -> str:
+        """The person that a heading of a group names; a bold full name needs no other mention."""
+        is_full = mark.level == BOLD_LEVEL and " " in mark.text.strip()
+        return self.people.bare_name(mark.text, alone=not is_full)
 
     def _last_line(self, mark: Heading) -> int:
         following = self._outline.mark_after(mark.line)

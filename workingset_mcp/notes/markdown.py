@@ -14,9 +14,7 @@ from typing import Any
 
 import pyromark
 
-from workingset_mcp.notes.outline import Heading, LineKind, Outline
-
-BOLD_LEVEL = 7  # a line that is only bold text stands below every real heading
+from workingset_mcp.notes.outline import BOLD_LEVEL, Heading, LineKind, Outline
 
 _OPTIONS = pyromark.Options.ENABLE_TABLES | pyromark.Options.ENABLE_TASKLISTS
 LINE_END = re.compile(r"\r\n|\n|\r")

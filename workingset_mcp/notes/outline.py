@@ -22,8 +22,11 @@ class LineKind(IntEnum):
     FRONT_MATTER = 5
 
 
+BOLD_LEVEL = 7  # of a line that is only bold text: below every real heading
+
+
 class Heading(NamedTuple):
-    """A heading: its lines, its level (7: a bold line), its raw text without the marks."""
+    """A heading: its lines, its level, its raw text without the marks."""
 
     line: int
     last_line: int

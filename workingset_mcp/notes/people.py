@@ -25,7 +25,7 @@ _NO_NAME_ENDING = re.compile(
 # Words that begin lines and are no people: what a line is about, what is to be done, when.
 _NO_NAME = frozenset(
     """
-    a about access action actions add agenda all also an and another any api app approval approved april area areas
+    a about absent access action actions add agenda all also an and another any api apologies app approval approved april area areas
     ask asset assets attendees august author backend background backlog bad before blocked blocker blockers blog
     board both branch breaking budget bug bugs build but call change changelog changes check checklist chore ci cleanup
     client closed code comment comments commit community concern conclusion confirm consider contact content context
@@ -43,7 +43,7 @@ _NO_NAME = frozenset(
     outcome output overview owner owners page pages part participants people performance person phase plan planning
     please point points policy poll post present pr priority pro problem process product production progress project
     proposal prs publish purpose qa question questions quick read readme ready reason recording reference refactor
-    regarding release releases reminder remove rename repo report request requirements research resolution resolved
+    regarding regrets release releases reminder remove rename repo report request requirements research resolution resolved
     resource resources result results review reviews risk risks roadmap role roles root rule rules run saturday schedule
     scope second section security see send september server service session set setup share ship should since site small
     social solution some someone source spec sprint staff stage start state status step steps story strategy style

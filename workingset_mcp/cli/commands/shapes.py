@@ -91,7 +91,7 @@ def full_data(answer: "Answer[Page]") -> Data:
 
 
 def items_data(answer: "Answer[Listing]") -> Data:
-    """Return the total, every group, and the items that fit into the budget."""
+    """Return the total, every group, the items that fit, and the lines that look like boxes and are none."""
     listing = answer.content
     return {
         **facts_of(answer),
@@ -112,6 +112,7 @@ def items_data(answer: "Answer[Listing]") -> Data:
             for one in listing.items
         ],
         "groups": [{"name": name, "count": count} for name, count in listing.groups],
+        "unread": [{"path": place.path, "line": place.first} for place in listing.unread],
     }
 
 
