@@ -46,6 +46,7 @@ FULL = """
 carriers = ["teams", "cust"]
 ignore = ["*.draft.md"]
 respect_gitignore = false
+private_tags = ["diary"]
 status_words = ["Läget"]
 action_headings = ["Do"]
 decision_headings = ["Done"]
@@ -78,6 +79,7 @@ def test_every_setting_can_be_set_in_a_persons_file(home: Path, own: Path) -> No
         carriers=("teams", "cust"),
         ignore=("*.draft.md",),
         respect_gitignore=False,
+        private_tags=("diary",),
         status_words=("Läget",),
         labels={**LABELS, "fact": ("Fakt", "Zahl"), "owner": ("Wer",)},
         action_headings=("Do",),

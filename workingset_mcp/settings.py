@@ -79,6 +79,7 @@ class Settings:
     carriers: tuple[str, ...] = ("cust", "customers", "accounts", "projects", "clients")
     ignore: tuple[str, ...] = ()
     respect_gitignore: bool = True
+    private_tags: tuple[str, ...] = ("private",)
     status_words: tuple[str, ...] = ("Status", "Stand", "Statut", "Estado", "現状", "当前状态")
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: LABELS)
     action_headings: tuple[str, ...] = (
@@ -107,7 +108,8 @@ class Settings:
     def shape_digest(self) -> str:
         """Return a digest of the settings that decide what an index contains; it names the index's folder."""
         shaping = (
-            self.carriers, self.ignore, self.respect_gitignore, self.status_words,
+            self.carriers, self.ignore, self.respect_gitignore, self.private_tags,
+            self.status_words,
             sorted(self.labels.items()), self.action_headings, self.decision_headings,
             self.blocker_headings, self.date_order,
         )  # fmt: skip

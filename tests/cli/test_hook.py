@@ -644,9 +644,15 @@ def test_an_unknown_named_branch_is_reported_on_stderr(make_vault: MakeVault, na
 
 
 @pytest.mark.parametrize(
-    "stdin", [{"workspace_roots": ["ROOT/cust/tern", "/elsewhere"]}, {"cwd": "ROOT/cust/tern"}]
+    "stdin",
+    [
+        {"workspace_roots": ["ROOT/cust/tern", "/elsewhere"]},
+        {"workspace_roots": ["/elsewhere", "ROOT", "ROOT/cust/tern"]},
+        {"cwd": "/elsewhere", "workspace_roots": [7, "ROOT/cust/tern/"]},
+        {"cwd": "ROOT/cust/tern"},
+    ],
 )
-def test_cursor_names_its_folder_in_either_way(
+def test_the_first_folder_of_cursor_that_is_a_branch_counts(
     make_vault: MakeVault, stdin: Mapping[str, object]
 ) -> None:
     root = make_vault(NOTES)

@@ -39,6 +39,7 @@ class FrontMatter:
     dates: tuple[str, ...] = ()  # ISO, in the order of DATE_FIELDS
     aliases: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+    is_private: bool = False  # `private: true`
     remarks: tuple[str, ...] = field(default=())
 
 
@@ -70,6 +71,7 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter:
         dates=tuple(dates),
         aliases=_texts(found.get("aliases", found.get("alias"))),
         tags=tuple(tag.lstrip("#") for tag in _texts(found.get("tags", found.get("tag")))),
+        is_private=_text(found.get("private")).casefold() in ("true", "yes"),
         remarks=tuple(remarks),
     )
 

@@ -49,7 +49,7 @@ def outline_of(text: str) -> Outline:
     outline = Outline(lines, flat, starts, bytearray(len(lines)))
     if not lines:
         return outline
-    skip = outline.front_matter_lines = _front_matter_lines(lines)
+    skip = outline.front_matter_lines = front_matter_lines(lines)
     outline.kinds[:skip] = bytes([LineKind.FRONT_MATTER]) * skip
     if skip < len(lines):
         _read_blocks(outline)
@@ -60,7 +60,7 @@ def outline_of(text: str) -> Outline:
     return outline
 
 
-def _front_matter_lines(lines: Sequence[str]) -> int:
+def front_matter_lines(lines: Sequence[str]) -> int:
     """How many lines the YAML block at the very top takes, its fences included.
 
     A blank line below the opening fence makes it a rule, as in CommonMark.

@@ -21,7 +21,7 @@ from workingset_mcp.notes.dates import date_of_path, find_dates, year_of_path, y
 from workingset_mcp.notes.front_matter import FrontMatter, read_front_matter
 from workingset_mcp.notes.items import items_of
 from workingset_mcp.notes.lines import Item, folded_lines, without_comment, without_link_targets
-from workingset_mcp.notes.markdown import outline_of
+from workingset_mcp.notes.markdown import front_matter_lines, outline_of, split_lines
 from workingset_mcp.notes.outline import Heading, LineKind, Outline
 from workingset_mcp.notes.sections import Section, sections_of
 from workingset_mcp.notes.statuses import DatedHeadings, StatusBlock, statuses_of
@@ -104,7 +104,9 @@ def parse_note(path: str, raw: bytes, settings: Settings) -> Note:
         front = read_front_matter(outline.lines[: outline.front_matter_lines])
         remarks.extend(Remark(1, remark) for remark in front.remarks)
     date, source = _date_of(path, front, outline, settings)
-    kind = _kind_of(path, front)
+    kind = _kind_of(path, front, settings)
+    if kind == "private":
+        return _empty_note(path, _stem(path), len(outline.lines), kind, ())
     if kind == "brief":
         doubts = () if unsigned(text) else (_NOT_OUR_BRIEF,)
         return _empty_note(path, front.title or _stem(path), len(outline.lines), kind, doubts)
@@ -188,7 +190,21 @@ def _empty_note(
     return Note(path, title, "", "", line_count, kind, False, (), (), (), (), (), (), remarks, b"")
 
 
-def _kind_of(path: str, front: FrontMatter) -> str:
+def is_private(text: str, settings: Settings) -> bool:
+    """Whether the front matter of a text keeps the note out of every answer."""
+    lines = split_lines(text) if text.startswith("---") else ()
+    front = read_front_matter(lines[: front_matter_lines(lines)])
+    return _is_marked_private(front, settings)
+
+
+def _is_marked_private(front: FrontMatter, settings: Settings) -> bool:
+    marked = {tag.casefold().partition("/")[0] for tag in front.tags}
+    return front.is_private or not marked.isdisjoint(map(str.casefold, settings.private_tags))
+
+
+def _kind_of(path: str, front: FrontMatter, settings: Settings) -> str:
+    if _is_marked_private(front, settings):
+        return "private"
     if front.kind == BRIEF_KIND:
         return "brief"
     return "override" if path.rpartition("/")[2].lower() == OVERRIDE_NAME else "note"

@@ -33,12 +33,12 @@ from workingset_mcp.answers.budget import (
 )
 from workingset_mcp.answers.counting import tokens_of
 from workingset_mcp.answers.search.reply import Found, compose_search
-from workingset_mcp.errors import ArgumentError, NoteNotFound
+from workingset_mcp.errors import ArgumentError, NoteNotFound, PathRefused
 from workingset_mcp.escaping import show_line, show_name
 from workingset_mcp.index import Scope, View
 from workingset_mcp.notes.dates import find_dates
 from workingset_mcp.notes.markdown import line_ends_kept
-from workingset_mcp.notes.note import OVERRIDE_NAME, decode
+from workingset_mcp.notes.note import OVERRIDE_NAME, Remark, decode, is_private
 from workingset_mcp.settings import Settings, today
 from workingset_mcp.sync.changes import plan_changes
 from workingset_mcp.vault.folder import MOST_NOTE_BYTES, LeftOut
@@ -179,7 +179,7 @@ class Workspace(IndexedVault):
             raw, _ = self.vault.read(found)
         except OSError:
             raise self._gone(found) from None
-        ended = line_ends_kept(decode(raw)[0])
+        ended = line_ends_kept(self._shown_text(found, raw)[0])
         if not ended:
             return "", ""
         span = source.span_of(lines, len(ended))
@@ -252,7 +252,7 @@ class Workspace(IndexedVault):
                 f"{show_name(found)} cannot be read: {error.strerror or 'not a regular file'}.",
                 "Check its permissions.",
             ) from None
-        text, remarks = decode(raw)
+        text, remarks = self._shown_text(found, raw)
         ended, name = line_ends_kept(text), show_name(found)
         span = source.span_of(lines, len(ended))
         if heading and not lines:
@@ -367,6 +367,16 @@ class Workspace(IndexedVault):
             return self.vault.checked_path(given)
         except NoteNotFound:
             raise self._gone(given.strip()) from None
+
+    def _shown_text(self, path: str, raw: bytes) -> tuple[str, list[Remark]]:
+        """The text of a note, and remarks on it. Raises PathRefused for a private one."""
+        text, remarks = decode(raw)
+        if is_private(text, self.settings):
+            raise PathRefused(
+                f"{show_name(path)} is private: its front matter says so.",
+                "Only the person may show it.",
+            )
+        return text, remarks
 
     def _gone(self, path: str) -> NoteNotFound:
         near = near_names(path, self.known_paths(), _LEAST_PATH_SCORE)

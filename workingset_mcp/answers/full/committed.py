@@ -115,7 +115,7 @@ class _Making:
             places, tokens = _places(known, text, self._request), known.tokens
         else:
             note = parse_note(path, raw, self._settings)
-            if note.kind == "brief":
+            if note.kind in ("brief", "private"):
                 return
             statuses = note.statuses
             places = (

@@ -120,7 +120,7 @@ def _run_hook(
 ) -> None:
     """Open the vault and branch that the client means, and print the text."""
     payload = payloads.read_payload(_standard_input())
-    root = vault or settings_home(Path(payload.cwd) if payload.cwd else Path.cwd())
+    root = vault or settings_home(Path(payload.folders[0]) if payload.folders else Path.cwd())
     settings = load_settings(root, {"index_dir": index_dir})
     opened = Vault(root, settings)
     if opened.is_bare():

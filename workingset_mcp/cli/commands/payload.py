@@ -32,7 +32,7 @@ INDEX_SECONDS = 1.0  # how long to wait for an index that another process holds
 class Payload:
     """The useful fields of what a client sends on standard input."""
 
-    cwd: str = ""
+    folders: tuple[str, ...] = ()  # the working folder, then the roots of the workspace
     source: str = ""
 
 
@@ -56,27 +56,26 @@ def read_payload(raw: bytes) -> Payload:
     if not isinstance(found, dict):
         return Payload()
     roots = found.get("workspace_roots")
-    first = roots[0] if isinstance(roots, list) and roots else ""
-    return Payload(_text(found.get("cwd")) or _text(first), _text(found.get("source")))
+    folders = (found.get("cwd"), *(roots if isinstance(roots, list) else ()))
+    return Payload(tuple(filter(None, map(_text, folders))), _text(found.get("source")))
 
 
 def branch_for(vault: Vault, given: str | None, payload: Payload) -> str | None:
-    """Return the given branch, else that of the client's folder if it is in the vault, else None.
+    """Return the given branch, else that of the first of the client's folders in the vault, else None.
 
     A given name is resolved as in every tool. Raises BranchNotFound with near matches.
     """
     if given:
         return name_branch(given, partial(_has_notes, vault), [partial(_branches_of, vault)])
-    if not payload.cwd:
-        return None
-    try:
-        relative = Path(payload.cwd).resolve().relative_to(vault.root).as_posix()
-    except (ValueError, OSError, RuntimeError):
-        return None
-    if relative == ".":
-        return None
-    name = vault.branch_of(f"{relative}/note.md")
-    return name if vault.walk(name).files else None
+    for folder in payload.folders:
+        try:
+            relative = Path(folder).resolve().relative_to(vault.root).as_posix()
+        except (ValueError, OSError, RuntimeError):
+            continue
+        name = vault.branch_of(f"{relative}/note.md")
+        if relative != "." and vault.walk(name).files:
+            return name
+    return None
 
 
 def _has_notes(vault: Vault, branch: str) -> bool:

@@ -38,6 +38,7 @@ _SECTIONS_OF_NOTES = "note n JOIN section s ON s.id BETWEEN n.first_section AND 
 _NOTES_OF_FTS = "JOIN section s ON s.id = fts.rowid JOIN note n ON n.id = s.note_id"
 _BETWEEN = "AND fts.rowid BETWEEN ? AND ?"
 _OPEN = ", ".join(f"'{state}'" for state in OPEN_STATES)
+_SHOWN = "kind NOT IN ('brief', 'private')"  # the others are in no answer
 _ACTION_BULLET = f"i.kind = {ITEM_KINDS.index('action')} AND i.form = {ITEM_FORMS.index('bullet')}"
 _DAY = "CASE WHEN i.date != '' THEN i.date ELSE n.date END"
 # The rows of lists, in the order of `ListedRow`: notes only, no overrides, no generated briefs.
@@ -150,7 +151,7 @@ class SqliteView:
         open_items = dict(open_tasks)
         rows = self._all(
             "SELECT branch, count(*), max(date || '\n' || path), sum(size) FROM note"
-            " WHERE kind != 'brief' GROUP BY branch ORDER BY branch"
+            f" WHERE {_SHOWN} GROUP BY branch ORDER BY branch"
         )
         found = []
         for branch, notes, newest, size in rows:
@@ -161,7 +162,9 @@ class SqliteView:
 
     def branch_times(self) -> list[tuple[str, int]]:
         """Return (branch, newest file time of its notes in nanoseconds), by name."""
-        sql = "SELECT branch, max(mtime_ns) FROM note WHERE kind != 'brief' GROUP BY branch ORDER BY branch"
+        sql = (
+            f"SELECT branch, max(mtime_ns) FROM note WHERE {_SHOWN} GROUP BY branch ORDER BY branch"
+        )
         return self._all(sql)
 
     def branch_names(self) -> list[str]:
@@ -179,7 +182,7 @@ class SqliteView:
 
     def notes(self, branch: str | None = None) -> list[NoteRow]:
         """Return the notes of the vault or of one branch, by path, without generated briefs."""
-        sql = f"SELECT {columns.NOTE} FROM note n WHERE n.kind != 'brief'"
+        sql = f"SELECT {columns.NOTE} FROM note n WHERE n.{_SHOWN}"
         if branch is None:
             return columns.note_rows(self._all(f"{sql} ORDER BY n.path"))
         return columns.note_rows(self._all(f"{sql} AND n.branch = ? ORDER BY n.path", branch))
@@ -210,7 +213,7 @@ class SqliteView:
 
     def paths(self) -> list[str]:
         """Return the paths of all notes, in order."""
-        sql = "SELECT path FROM note WHERE kind != 'brief' ORDER BY path"
+        sql = f"SELECT path FROM note WHERE {_SHOWN} ORDER BY path"
         return [row[0] for row in self._all(sql)]
 
     def text(self, note_id: int) -> str:
@@ -295,7 +298,7 @@ class SqliteView:
 
     def uncounted(self, limit: int) -> list[tuple[int, bytes]]:
         """Return (id, digest) of at most `limit` notes whose tokens are not counted yet."""
-        sql = "SELECT id, digest FROM note WHERE tokens IS NULL AND kind != 'brief' LIMIT ?"
+        sql = f"SELECT id, digest FROM note WHERE tokens IS NULL AND {_SHOWN} LIMIT ?"
         return self._all(sql, limit)
 
     def search(self, expr: Expr, limit: int, scope: Scope = WHOLE_VAULT) -> list[Hit]:
@@ -357,7 +360,7 @@ class SqliteView:
         where, parameters = conditions(Scope.of(branch), NOTE_DATE)
         return self._all(
             "SELECT s.note_id, s.ordinal, substr(s.text, 1, s.skip) FROM section s"
-            f" JOIN note n ON n.id = s.note_id WHERE s.skip > 0 AND n.kind != 'brief' {where}",
+            f" JOIN note n ON n.id = s.note_id WHERE s.skip > 0 AND n.{_SHOWN} {where}",
             *parameters,
         )
 
@@ -409,7 +412,7 @@ class SqliteView:
 
     def note_count(self) -> int:
         """Return the number of notes."""
-        return self._count("SELECT count(*) FROM note WHERE kind != 'brief'")
+        return self._count(f"SELECT count(*) FROM note WHERE {_SHOWN}")
 
     def listed_items(
         self, kind: str, branch: str | None, *, states: Sequence[str] = (), label: str = ""
@@ -447,7 +450,7 @@ class SqliteView:
     def note_digests(self, branch: str, also: str) -> list[tuple[str, bytes]]:
         """Return (path, digest) of every note of a branch and of one more note, by path."""
         return self._all(
-            "SELECT path, digest FROM note WHERE kind != 'brief' AND (branch = ? OR path = ?)"
+            f"SELECT path, digest FROM note WHERE {_SHOWN} AND (branch = ? OR path = ?)"
             " ORDER BY path",
             branch, also,
         )  # fmt: skip
@@ -467,14 +470,14 @@ class SqliteView:
 
     def dated_names(self) -> list[str]:
         """Return the headings of all status blocks, then the titles of all notes."""
-        sql = "SELECT heading FROM status UNION ALL SELECT title FROM note WHERE kind != 'brief'"
+        sql = f"SELECT heading FROM status UNION ALL SELECT title FROM note WHERE {_SHOWN}"
         return [row[0] for row in self._all(sql)]
 
     def first_notes(self, scope: Scope, limit: int) -> list[tuple[int, str]]:
         """Return (id, path) of the first notes by path whose own dates are in the scope."""
         where, parameters = conditions(scope, NOTE_DATE)
         return self._all(
-            f"SELECT n.id, n.path FROM note n WHERE n.kind != 'brief' {where} ORDER BY n.path LIMIT ?",
+            f"SELECT n.id, n.path FROM note n WHERE n.{_SHOWN} {where} ORDER BY n.path LIMIT ?",
             *parameters, limit,
         )  # fmt: skip
 
