@@ -89,13 +89,15 @@ _INNER_QUOTE = re.compile(r"[\"'\u05f3\u05f4](?<=[\u05d0-\u05ea].)(?=[\u05d0-\u0
 # The shape of a text: one byte per character, `a` for a letter and `A` for a capital of ASCII. To find
 # the few words with other forms in it is much faster than to match a pattern against the text.
 _SHAPES = bytes.maketrans(
-    f"{ascii_lowercase}?{ascii_uppercase}".encode(), b"a" * 27 + b"A" * 26
+    f"{ascii_lowercase}?{ascii_uppercase}\n\t".encode(), b"a" * 27 + b"A" * 26 + b"  "
 )  # `?` stands for any character beyond ASCII
-_CAMEL, _HYPHENS = b"aA", (b"a-", b"A-")
+_PLACES = (b"aA", b"a-", b"A-")
+_ADDRESS = re.compile(r"https?://[^\s)>\]]*")
 _CAMEL_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _WORD = re.compile(r"[^\W_]+")
-_HYPHENATED = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
-_MOST_PARTS, _LONGEST_WORD = 6, 40
+_HYPHENATED = re.compile(r"/[^\W_]+(?:-[^\W_]+)*|([^\W_]+(?:-[^\W_]+)*)")
+_MOST_PARTS = 6
+_MOST_WORDS, _LONGEST_STRETCH = 1 << 14, 40
 _GROUPED = re.compile(
     r"(?<![\w.,])[0-9]{1,3}(?:(?:,[0-9]{3})+(?!\w|,\w)|(?:\.[0-9]{3})+(?!\w|\.\w)"
     r"|(?:['’\u00a0\u2009\u202f][0-9]{3})+(?!\w)|(?: [0-9]{3}){2,9}(?! ?[0-9]|\w))"
@@ -143,13 +145,7 @@ def other_forms(text: str, plain: str) -> str:
 
     `plain` is the same text, made `searchable`.
     """
-    found: list[str] = []
-    shape = plain.encode("ascii", "replace").translate(_SHAPES)
-    for stretch in _stretches_at(_CAMEL, shape, plain):
-        found.extend(_parted_in(stretch))
-    for hyphen in _HYPHENS:
-        for stretch in _stretches_at(hyphen, shape, plain):
-            found.extend(_joined_in(stretch))
+    found = list(filter(None, map(_FORMS.__getitem__, _words_with_forms(plain))))
     if "%" in plain and _PERCENT.search(plain):
         found.append("percent")
     if not text.isascii():
@@ -255,36 +251,42 @@ def _without_accent(letter: str) -> str:
     return "".join(c for c in decomposed if not "\u0300" <= c <= "\u036f")
 
 
-def _stretches_at(sign: bytes, shape: bytes, text: str) -> Iterator[str]:
-    """Yield the text between the blanks around each place where a sign is in the shape."""
-    at = shape.find(sign)
-    while at >= 0:
-        first = max(0, at - _LONGEST_WORD)
-        first = text.rfind(" ", first, at) + 1 or first
-        end = text.find(" ", at, at + _LONGEST_WORD)
-        end = end if end > 0 else at + _LONGEST_WORD
-        yield text[first:end]
-        at = shape.find(sign, end)
+def _words_with_forms(text: str) -> dict[str, None]:
+    """Return the words of a text that may have other forms, and words between the same blanks; none of an address."""
+    if "://" in text:
+        text = _ADDRESS.sub(" ", text)
+    shape = text.encode("ascii", "replace").translate(_SHAPES)
+    stretches: list[str] = []
+    for place in _PLACES:
+        at = shape.find(place)
+        while at >= 0:
+            least, most = max(0, at - _LONGEST_STRETCH), at + _LONGEST_STRETCH
+            first, end = shape.rfind(b" ", least, at) + 1, shape.find(b" ", at, most)
+            if not first and end < 0 and most < len(shape) and text[least:most].isascii():
+                end = shape.find(b" ", most)  # in no word but a key, an image in base64, a path
+                if end < 0:
+                    break
+            else:
+                end = end if end > 0 else most
+                stretches.append(text[first or least : end])
+            at = shape.find(place, end)
+    return dict.fromkeys(_HYPHENATED.findall(" ".join(stretches)))
 
 
-def _words_in(stretch: str) -> Iterator[str]:
-    """Yield the words (with hyphens) of a stretch, but none of an address."""
-    for word in _HYPHENATED.finditer(stretch):
-        if stretch[word.start() - 1 : word.start()] != "/":
-            yield word[0]
+class _Forms(dict[str, str]):
+    """The parted and joined forms of words; the same few stand everywhere in a vault."""
+
+    def __missing__(self, word: str) -> str:
+        forms = " ".join((*_parted(word), *_joined(word)))
+        if len(self) >= _MOST_WORDS:
+            self.clear()
+        self[word] = forms
+        return forms
 
 
-@lru_cache(maxsize=1 << 14)  # the same few stand everywhere in a vault
-def _joined_in(stretch: str) -> tuple[str, ...]:
-    return tuple(form for word in _words_in(stretch) for form in _joined(word))
+_FORMS = _Forms()
 
 
-@lru_cache(maxsize=1 << 14)
-def _parted_in(stretch: str) -> tuple[str, ...]:
-    return tuple(form for word in _words_in(stretch) for form in _parted(word))
-
-
-@lru_cache(maxsize=4096)
 def _joined(word: str) -> tuple[str, ...]:
     """Return `email` for `e-mail`."""
     parts = word.split("-")
@@ -293,7 +295,6 @@ def _joined(word: str) -> tuple[str, ...]:
     return ("".join(parts).lower(),)
 
 
-@lru_cache(maxsize=4096)
 def _parted(word: str) -> tuple[str, ...]:
     """Return `max retry count` for `maxRetryCount`, but not `num py` or `git hub`: those are names."""
     found = []

@@ -33,6 +33,7 @@ from workingset_mcp.settings import Settings
 _TASK = re.compile(
     rf"\n(?P<lead>[ \t>]*)(?P<mark>(?:{LIST_MARK}|\*{{2,8}})[ \t]+)?{DRAWN_BOX}(?P<text>\S[^\n]*)"
 )
+_SQUARE_BOX = re.compile(r"\[[^\n]\\?\][ \t]")
 _DRAWN_SIGN = re.compile(r"[☐⬜◻▢□❏☑☒✓]")
 _OPEN_SIGN = re.compile(r"\n[ \t>]*(?:[-*+•][ \t]+)?[☐⬜◻▢□❏]")
 _RISK = re.compile(r"ris[kcqi]|riesgo|ryzyk|风险|風險|リスク|위험|리스크", re.IGNORECASE)
@@ -332,8 +333,7 @@ class _Reader:
 def _may_hold_box(text: str) -> bool:
     """Whether anything in a text could be a box: a look at it that costs far less than the pattern."""
     return (
-        "] " in text
-        or "]\t" in text
+        bool(_SQUARE_BOX.search(text))
         or (not text.isascii() and bool(_DRAWN_SIGN.search(text)))
         or any(word in text for word in _BOX_WORDS)
     )

@@ -11,8 +11,8 @@ _PART = r"[A-ZÀ-ÖØ-ÞŁŚŻŹĆ][\w'’-]{1,20}"
 _PARTICLE = r"(?:von|van|de|der|den|da|di|du|la|le|bin|al)"
 _FULL_NAME = rf"{_PART}(?:[ ]{_PARTICLE}){{0,2}}(?:[ ](?:{_PART}|[A-Z]\.)){{1,2}}"
 NAME = rf"(?:{_FULL_NAME}|{_PART})"
-_SAID_FULL_NAMES = re.compile(rf"(?<![\w.]){_FULL_NAME}")
-_HANDLES = re.compile(r"(?<![\w@/.`])@([A-Za-z][\w-]{1,38})")
+_SAID_FULL_NAME = re.compile(rf"(?<![\w.]){_FULL_NAME}")
+_HANDLES = re.compile(r"@(?<![\w@/.`]@)([A-Za-z][\w-]{1,38})")
 _BARE_NAME = re.compile(
     rf"^(?:\*\*|__)?(?:@(?P<handle>[A-Za-z][\w-]{{1,38}})|@?(?P<name>{NAME}|[一-鿿]{{2,4}}|[가-힣]{{2,4}}))"
     r"(?:\*\*|__)?[:：]?(?:\*\*|__)?$"
@@ -68,24 +68,32 @@ _NO_NAME = frozenset(
 
 
 class People:
-    """The people that the text of one note names; looked for once, when first asked."""
+    """The people that the text of one note names; looked for when asked."""
 
     def __init__(self, text: str) -> None:
         self._text = text
+        self._knows: dict[str, bool] = {}
 
     @cached_property
     def _handles(self) -> frozenset[str]:
         return frozenset(handle.casefold() for handle in _HANDLES.findall(self._text))
 
-    @cached_property
-    def _known(self) -> frozenset[str]:
-        """Single words of full names, and handles, without case."""
-        found = set(self._handles)
-        for name in _SAID_FULL_NAMES.findall(self._text):
-            parts = name.split()
-            if not any(map(self._is_no_name, parts)):
-                found.add(parts[0].casefold())
-        return frozenset(found)
+    def knows(self, word: str) -> bool:
+        """Whether a single word begins a full name of this note, or is a handle in it."""
+        if word not in self._knows:
+            named = any(map(self._begins_name, {word, word.capitalize()}))
+            self._knows[word] = named or word.casefold() in self._handles
+        return self._knows[word]
+
+    def _begins_name(self, word: str) -> bool:
+        at = self._text.find(word)
+        while at >= 0:
+            name = _SAID_FULL_NAME.match(self._text, at)
+            parts = name[0].split() if name else [""]
+            if parts[0] == word and not any(map(self._is_no_name, parts)):
+                return True
+            at = self._text.find(word, at + len(word))
+        return False
 
     def _is_written_small(self, word: str) -> bool:
         """Return whether the note also writes a word in lower case; then it is not a name."""
@@ -107,15 +115,11 @@ class People:
         word = parts[0]
         if word[1:].islower() and len(word) <= 12 and not self._is_written_small(word.casefold()):
             return True
-        return word.casefold() in self._known
+        return self.knows(word)
 
     def _is_no_name(self, part: str) -> bool:
         word = part.casefold().strip(".'’")
         return word in _NO_NAME or bool(_NO_NAME_ENDING.search(word))
-
-    def knows(self, word: str) -> bool:
-        """Whether a single word is part of a full name, or a handle, of this note."""
-        return word.casefold() in self._known
 
     def bare_name(self, text: str, *, alone: bool) -> str:
         """The person that a line or heading names and nothing else; empty for any other text.
@@ -133,6 +137,6 @@ class People:
     def _is_said_again(self, name: str) -> bool:
         """Return whether the note names this person elsewhere too; a heading on its own is a topic."""
         first, *others = name.split()
-        if not others and first.casefold() not in self._known:
+        if not others and not self.knows(first):
             return False  # one word that no full name holds: `Safety`, `Optional`
         return self._text.count(first) > 1 or first.casefold() in self._handles
