@@ -205,7 +205,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--pause", type=float, default=5.0, help="seconds between calls (5)")
     given = parser.parse_args()
-    note = min(path.relative_to(given.vault).as_posix() for path in given.vault.rglob("*.md"))
+    notes = (path.relative_to(given.vault).as_posix() for path in given.vault.rglob("*.md"))
+    note = min(path for path in notes if not any(part.startswith(".") for part in path.split("/")))
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])

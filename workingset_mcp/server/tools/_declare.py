@@ -4,6 +4,7 @@ Only this module translates our errors; any other exception is a bug, which the 
 here: how the SDK words its own errors (`sdk`).
 """
 
+import asyncio
 import inspect
 import time
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ from typing import Any
 
 import anyio
 from anyio.from_thread import check_cancelled
+from anyio.lowlevel import RunVar
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
@@ -27,6 +29,10 @@ from workingset_mcp.sync.freshness import Freshness
 from workingset_mcp.workspace.facade import Workspace
 
 PROGRESS_SECONDS = 0.2
+# Calls at once. More only wait for each other: each look at a file gives up the interpreter's lock. With 200
+# clients of 1,300 notes, 40 calls at once took a median of 14.4 s, 4 took 2.3 s, 2 took 0.4 s.
+MOST_AT_ONCE = 2
+SLOW_SECONDS = 1.0  # a call that takes longer lets the others pass
 MOST_SECONDS = 30.0  # of a call: clients give up after 60, some after 30
 READ_ONLY = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 
@@ -36,6 +42,26 @@ CLIENT_LIMITS: tuple[tuple[str, Limits], ...] = (
     ("codex", Limits(most_tokens=9_000)),
     ("gemini", Limits(max_bytes=40_000)),
 )
+
+
+_turns: RunVar[anyio.CapacityLimiter] = RunVar("turns")
+
+
+async def _in_turn(answer: Callable[[], str]) -> str:
+    """Answer in a thread, `MOST_AT_ONCE` at a time but for slow ones."""
+    try:
+        turns = _turns.get()
+    except LookupError:
+        _turns.set(turns := anyio.CapacityLimiter(MOST_AT_ONCE))
+    call = object()
+    await turns.acquire_on_behalf_of(call)
+    passing = asyncio.get_running_loop().call_later(SLOW_SECONDS, turns.release_on_behalf_of, call)
+    try:
+        return await anyio.to_thread.run_sync(answer)
+    finally:
+        passing.cancel()
+        if call in turns.statistics().borrowers:
+            turns.release_on_behalf_of(call)
 
 
 @contextmanager
@@ -132,13 +158,13 @@ async def _answer_with_progress(
 ) -> str:
     """Answer in a thread; during the first build, report progress to a caller that sent a progress token."""
     if freshness.built.is_set():
-        return await anyio.to_thread.run_sync(answer)
+        return await _in_turn(answer)
     refused: ToolError | None = None
     text = ""
     async with anyio.create_task_group() as group:  # it would wrap an exception
         group.start_soon(_tell_progress, ctx, freshness)
         try:
-            text = await anyio.to_thread.run_sync(answer)
+            text = await _in_turn(answer)
         except ToolError as error:
             refused = error
         group.cancel_scope.cancel()
