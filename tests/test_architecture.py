@@ -37,7 +37,7 @@ class Record(NamedTuple):
 MOST = {
     "modules": Record(131, 3),
     "lines of the largest module": Record(514, 20),
-    "lines of the package": Record(19_846, 300),
+    "lines of the package": Record(19_832, 300),
 }
 
 

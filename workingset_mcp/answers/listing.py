@@ -77,9 +77,9 @@ class ListRequest(NamedTuple):
     group_by: str | None = None
 
 
-def checked(asked: ListRequest) -> ListRequest:
+def checked(request: ListRequest) -> ListRequest:
     """Normalize the kind and the grouping of a request. Raises ArgumentError."""
-    kind = asked.kind.strip().lower().replace("-", "_")
+    kind = request.kind.strip().lower().replace("-", "_")
     kind = {
         "todo": "open",
         "task": "open",
@@ -88,19 +88,21 @@ def checked(asked: ListRequest) -> ListRequest:
         "remarks": "remark",
     }.get(kind, kind)
     if kind not in KINDS:
-        raise ArgumentError(f"kind={asked.kind[:40]!r} is unknown.", f"Kinds: {', '.join(KINDS)}.")
-    group = asked.group_by.strip().lower() if asked.group_by else None
+        raise ArgumentError(
+            f"kind={request.kind[:40]!r} is unknown.", f"Kinds: {', '.join(KINDS)}."
+        )
+    group = request.group_by.strip().lower() if request.group_by else None
     if group and group not in GROUPS:
         raise ArgumentError(
-            f"group_by={asked.group_by[:40] if asked.group_by else ''!r} is unknown.",
+            f"group_by={request.group_by[:40] if request.group_by else ''!r} is unknown.",
             f"Groups: {', '.join(GROUPS)}.",
         )
-    return asked._replace(kind=kind, group_by=group)
+    return request._replace(kind=kind, group_by=group)
 
 
 def compose_list(
     snapshot: View,
-    asked: ListRequest,
+    request: ListRequest,
     left_out: Iterable[LeftOut],
     branch_of: Callable[[str], str],
     room: int,
@@ -112,31 +114,31 @@ def compose_list(
     `is_whole`: every note of the scope was read, so a count is exact.
     """
     undated = 0
-    everything = _listed(snapshot, asked, left_out, branch_of)
-    if asked.scope.has_window:
-        meant = _filtered(everything, asked._replace(scope=asked.scope.anytime()))
+    everything = _listed(snapshot, request, left_out, branch_of)
+    if request.scope.has_window:
+        meant = _filtered(everything, request._replace(scope=request.scope.anytime()))
         undated = sum(1 for one in meant if not one.date)
-    found = _filtered(everything, asked)
-    subject = f"items · {asked.kind}: {len(found):,} in {_where(asked, found, room)}"
+    found = _filtered(everything, request)
+    subject = f"items · {request.kind}: {len(found):,} in {_where(request, found, room)}"
     head = ""
     if undated:
         have = counted(undated, "more has", "more have")
         head = f"{have} no date and cannot be placed between dates\n"
-    unread = _unread(snapshot, asked)
+    unread = _unread(snapshot, request)
     head += unread_line(unread, echo_tokens(room, 6))
-    counts = _group_counts(found, asked.group_by) if asked.group_by else []
+    counts = _group_counts(found, request.group_by) if request.group_by else []
     groups = ""
-    if asked.group_by:
+    if request.group_by:
         kind = found[0].kind if found else "count"
-        groups = _group_lines(counts, asked.group_by, kind, max(room // 2, 60))
-        groups += _several_owners(found) if asked.group_by == "owner" else ""
+        groups = _group_lines(counts, request.group_by, kind, max(room // 2, 60))
+        groups += _several_owners(found) if request.group_by == "owner" else ""
     if not found:
         listing = Listing(0, undated, (), tuple(counts), unread)
         ownerless = 0
-        if asked.owner:
-            others = _filtered(everything, asked._replace(owner=""))
+        if request.owner:
+            others = _filtered(everything, request._replace(owner=""))
             ownerless = sum(1 for one in others if not one.owners)
-        nothing = _nothing(asked, room, ownerless, is_whole=is_whole, is_exact=not unread)
+        nothing = _nothing(request, room, ownerless, is_whole=is_whole, is_exact=not unread)
         return Answer(subject, head + nothing, listing, found=False)
     first = nsmallest(max(room, 1), found, key=_order)  # each costs at least one token
     left = room - count_tokens(head + groups) - 40
@@ -153,9 +155,12 @@ def compose_list(
 
 
 def _listed(
-    snapshot: View, asked: ListRequest, left_out: Iterable[LeftOut], branch_of: Callable[[str], str]
+    snapshot: View,
+    request: ListRequest,
+    left_out: Iterable[LeftOut],
+    branch_of: Callable[[str], str],
 ) -> list[ListedRow]:
-    kind, branch = asked.kind, asked.scope.branch
+    kind, branch = request.kind, request.scope.branch
     if kind == "remark":
         return _remarks(snapshot, branch, left_out, branch_of)
     if kind == "note":
@@ -167,12 +172,12 @@ def _listed(
     return snapshot.listed_items(kind, branch)
 
 
-def _unread(snapshot: View, asked: ListRequest) -> tuple[Source, ...]:
+def _unread(snapshot: View, request: ListRequest) -> tuple[Source, ...]:
     """Where something looks like a box and is not read; whose it is, and when it is due, is not known."""
-    if asked.kind not in _STATES:
+    if request.kind not in _STATES:
         return ()
-    looking = snapshot.listed_items(UNREAD_KIND, asked.scope.branch)
-    found = _filtered(looking, asked._replace(owner="", due_before=""))
+    looking = snapshot.listed_items(UNREAD_KIND, request.scope.branch)
+    found = _filtered(looking, request._replace(owner="", due_before=""))
     return tuple(sorted(map(_source_of, found)))
 
 
@@ -193,24 +198,24 @@ def _remarks(
     return found
 
 
-def _filtered(listed: Iterable[ListedRow], asked: ListRequest) -> list[ListedRow]:
+def _filtered(listed: Iterable[ListedRow], request: ListRequest) -> list[ListedRow]:
     """Apply the filters that are set."""
-    owner = asked.owner.strip().lstrip("@").casefold()
-    due_before = asked.due_before
+    owner = request.owner.strip().lstrip("@").casefold()
+    due_before = request.due_before
     if owner:
         listed = (one for one in listed if _has_owner(one, owner))
-    if asked.scope.has_window:
-        may_hold = cache(asked.scope.may_hold)  # many lines share a date
+    if request.scope.has_window:
+        may_hold = cache(request.scope.may_hold)  # many lines share a date
         listed = (one for one in listed if may_hold(one.date))
     if due_before:
         listed = (one for one in listed if one.due and one.due < due_before)
-    return _holding(list(listed), asked.text) if asked.text.strip() else list(listed)
+    return _holding(list(listed), request.text) if request.text.strip() else list(listed)
 
 
-def _holding(listed: Sequence[ListedRow], asked: str) -> list[ListedRow]:
+def _holding(listed: Sequence[ListedRow], wanted: str) -> list[ListedRow]:
     """Keep the items whose line contains a text, emphasis aside; a whole note also matches by its path."""
-    literal = " ".join(asked.split()).casefold()
-    plain = folded(asked)
+    literal = " ".join(wanted.split()).casefold()
+    plain = folded(wanted)
     plain = plain if re.search(r"\w", plain) else literal  # folding would turn `.*` into `.`
     found: list[ListedRow] = []
     for start in range(0, len(listed), _FOLDED_AT_ONCE):
@@ -243,19 +248,19 @@ def _newest_first(date: str) -> int:
     return -int(date.replace("-", "").ljust(8, "0") or 0)
 
 
-def _where(asked: ListRequest, found: Sequence[ListedRow], room: int) -> str:
-    scope, most = asked.scope, echo_tokens(room, 6)
+def _where(request: ListRequest, found: Sequence[ListedRow], room: int) -> str:
+    scope, most = request.scope, echo_tokens(room, 6)
     branches = counted(len({one.branch for one in found}), "branch", "branches")
     parts = [clipped(show_name(scope.branch), most) if scope.branch else branches]
-    if asked.owner:
-        owner = asked.owner[:40].encode("utf-8", "replace").decode("utf-8")
+    if request.owner:
+        owner = request.owner[:40].encode("utf-8", "replace").decode("utf-8")
         parts.append(f"of {clipped(show_line(' '.join(owner.split())), most)}")
-    if asked.text:
-        parts.append(f"with {clipped(repr(asked.text[:40]), most)}")
+    if request.text:
+        parts.append(f"with {clipped(repr(request.text[:40]), most)}")
     if scope.has_window:
         parts.append(f"dated {scope.since or '…'} to {scope.until or '…'}")
-    if asked.due_before:
-        parts.append(f"due before {asked.due_before}")
+    if request.due_before:
+        parts.append(f"due before {request.due_before}")
     return ", ".join(parts)
 
 
@@ -331,10 +336,10 @@ def _shown(one: ListedRow, room: int) -> str:
 
 
 def _nothing(
-    asked: ListRequest, room: int, ownerless: int, *, is_whole: bool, is_exact: bool
+    request: ListRequest, room: int, ownerless: int, *, is_whole: bool, is_exact: bool
 ) -> str:
     """Say that there is none; call it exact only if everything that could be one was read."""
-    branch = clipped(show_name(asked.scope.branch or ""), echo_tokens(room, 6))
+    branch = clipped(show_name(request.scope.branch or ""), echo_tokens(room, 6))
     where = f" of {branch}" if branch else ""
     if not is_whole:
         return (

@@ -127,10 +127,7 @@ FORMS: tuple[tuple[str, str], ...] = (
     ("day until name", rf"{_DAYS}{_GAP}({_SURE_NAME})(?!{_LETTER}|[0-9])"),
     ("name day", rf"({_SURE_NAME}){_GAP}({_NUMBER}){_ORDINAL}(?!{_LETTER}|[0-9]|[.:%][0-9])"),
     ("month day", rf"({_NUMBER}){_BLANK}?[月월]{_BLANK}?({_NUMBER}){_BLANK}?[日号號일]"),
-    (
-        "month day",
-        rf"{_FREE_LINE}(0[1-9]|1[0-2]){_LINE}([0-9]{{2}}|[0-9](?=\.[a-z])){_END_LINE}",
-    ),
+    ("month day", rf"{_FREE_LINE}(0[1-9]|1[0-2]){_LINE}([0-9]{{2}}|[0-9](?=\.[a-z])){_END_LINE}"),
 )
 
 

@@ -123,9 +123,7 @@ class StandingPhrases(Phrases):
     ) -> None:  # fmt: skip
         own = [f"{_any_phrase(words)}{then}"] if words else []
         super().__init__(
-            "|".join((*own, *marked)),
-            opening=rf"\W*(?:{opening or _NEVER})",
-            signs=signs or _NEVER,
+            "|".join((*own, *marked)), opening=rf"\W*(?:{opening or _NEVER})", signs=signs or _NEVER
         )
         self.words, self.marked, self.opening, self.signs = words, marked, opening, signs
 

@@ -65,13 +65,16 @@ def add_prompts(server: MCPServer[Workspace], workspace: Workspace) -> None:
     ) -> str:
         """The brief of a branch, what a search finds for the question, and the rule."""
         limits = limits_of(ctx, workspace)
-        asked, rule = _cut_question(question, limits) if question.strip() else "", f"\n{RULE}\n"
-        rule += f"\nQuestion: {asked}\n" if asked else ""
+        shown_question, rule = (
+            _cut_question(question, limits) if question.strip() else "",
+            f"\n{RULE}\n",
+        )
+        rule += f"\nQuestion: {shown_question}\n" if shown_question else ""
         with _plain_refusal(limits):
             name = workspace.branch_named(branch)
-            beside = limits.left_beside(f"\n{rule}", SEARCH_SHARE if asked else 0.0)
+            beside = limits.left_beside(f"\n{rule}", SEARCH_SHARE if shown_question else 0.0)
             text = workspace.brief_text(name, beside)
-            if asked:
+            if shown_question:
                 beside = limits.left_beside(f"{text}\n{rule}")
                 text += f"\n{printed(workspace.search(question, branch=name, limits=beside))}"
         return f"{text}{rule}"

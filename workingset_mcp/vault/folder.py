@@ -352,13 +352,13 @@ class Vault:
         if not self.settings.respect_gitignore:
             return None
         path = f"{folder}/{IGNORE_FILE}" if folder else IGNORE_FILE
-        seen = self.fingerprint(path)
+        now = self.fingerprint(path)
         with self._rules_lock:
-            if seen is None:
+            if now is None:
                 self._rules.pop(folder, None)
                 return None
             known = self._rules.get(folder)
-        if known and known[0] == seen and known[1] >= seen.unseen_until():
+        if known and known[0] == now and known[1] >= now.unseen_until():
             return known[2]
         read_ns = time.time_ns()
         try:
@@ -369,7 +369,7 @@ class Vault:
             return known[2]
         if rule:
             with self._rules_lock:
-                self._rules[folder] = (seen, read_ns, rule)
+                self._rules[folder] = (now, read_ns, rule)
         return rule
 
     def _as_printed(self, path: str) -> tuple[str, str | None] | None:
@@ -501,14 +501,14 @@ def _take(entry: "os.DirEntry[str]", path: str, rules: IgnoreRules | None, found
     reason = None if rules is None else why_note_is_out(entry.name, path, rules)
     if not reason:
         try:
-            seen = entry.stat(follow_symlinks=False)
+            status = entry.stat(follow_symlinks=False)
         except FileNotFoundError:
             return  # removed after the folder was listed
         except OSError as error:
             reason, detail = WhyLeftOut.UNREADABLE_FILE, error.strerror or ""
         else:
-            if seen.st_size <= MOST_NOTE_BYTES:
-                found.files[path] = fingerprint_of(seen)
+            if status.st_size <= MOST_NOTE_BYTES:
+                found.files[path] = fingerprint_of(status)
                 return
             reason = WhyLeftOut.TOO_LARGE
     found.left_out.append(LeftOut(path, reason, detail))

@@ -15,12 +15,7 @@ from workingset_mcp.index import index_folder, open_engine, open_stemmer
 from workingset_mcp.notes.note import OVERRIDE_NAME
 from workingset_mcp.settings import Settings, load_settings, today
 from workingset_mcp.sync.applying import Progress
-from workingset_mcp.sync.freshness import (
-    FIRST_BUILD_WAIT_SECONDS,
-    HELD,
-    HELD_HINT,
-    Freshness,
-)
+from workingset_mcp.sync.freshness import FIRST_BUILD_WAIT_SECONDS, HELD, HELD_HINT, Freshness
 from workingset_mcp.vault.folder import LeftOut, Vault
 from workingset_mcp.workspace.branches import could_be_folder, name_branch
 from workingset_mcp.workspace.healing import damage_behind, healing

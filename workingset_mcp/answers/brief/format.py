@@ -154,19 +154,16 @@ def _status(room: SectionRoom) -> Rendered:
     call = called("open_source_file", "path", note.path, room.materials.most_name)
     more = f'{call}, lines="{{}}-{status.last_line}")'
     reserve = count_tokens(head + _status_block([], source, status.last_line) + more) + 30
-    kept = max(1, take_lines([f"{line}\n" for line in lines], room.tokens - reserve))
-    kept = _block_border(lines, kept)
-    while kept > 1 and not lines[kept - 1].strip():
-        kept -= 1
+    fitting = max(1, take_lines([f"{line}\n" for line in lines], room.tokens - reserve))
+    fitting = _block_border(lines, fitting)
+    while fitting > 1 and not lines[fitting - 1].strip():
+        fitting -= 1
     if count_tokens(lines[0]) > room.tokens:
-        return Rendered(
-            "",
-            (f"- The status block: {more.format(status.line)}",),
-        )
-    shown = [*lines[:kept], *closing_fence(lines[:kept])]
-    rest = len(lines) - kept
-    text = head + _status_block(shown, source, status.line + kept - 1)
-    text += f"Cut: {counted(rest, 'more line')}: {more.format(status.line + kept)}\n"
+        return Rendered("", (f"- The status block: {more.format(status.line)}",))
+    shown = [*lines[:fitting], *closing_fence(lines[:fitting])]
+    rest = len(lines) - fitting
+    text = head + _status_block(shown, source, status.line + fitting - 1)
+    text += f"Cut: {counted(rest, 'more line')}: {more.format(status.line + fitting)}\n"
     return Rendered(text)
 
 
@@ -174,12 +171,12 @@ def _status_block(lines: Sequence[str], source: Source, last: int) -> str:
     return f"{quoted_block(chr(10).join(lines), 1, source._replace(last=last))}\n"
 
 
-def _block_border(lines: Sequence[str], kept: int) -> int:
-    """Return the last blank line in the final third of the lines that fit, else `kept`."""
-    for at in range(kept, max(1, kept * 2 // 3), -1):
+def _block_border(lines: Sequence[str], fitting: int) -> int:
+    """Return the last blank line in the final third of the lines that fit, else `fitting`."""
+    for at in range(fitting, max(1, fitting * 2 // 3), -1):
         if at < len(lines) and not lines[at].strip() and not closing_fence(lines[:at]):
             return at
-    return kept
+    return fitting
 
 
 def _newest(room: SectionRoom) -> Rendered:
@@ -214,26 +211,26 @@ def _open_items(room: SectionRoom) -> Rendered:
     bullets = [_listed_line(one, room.tokens) for one in materials.actions[: _most_actions(room)]]
     bullet_head = "Without a box (00 of 00):\n"
     bullets_room = int(room.tokens * 0.35) if lines else room.tokens
-    kept_bullets = (
+    fitting_bullets = (
         take_lines(bullets, min(bullets_room, room.tokens) - count_tokens(bullet_head))
         if bullets
         else 0
     )
-    used = sum(map(count_tokens, bullets[:kept_bullets])) + (
-        count_tokens(bullet_head) if kept_bullets else 0
+    used = sum(map(count_tokens, bullets[:fitting_bullets])) + (
+        count_tokens(bullet_head) if fitting_bullets else 0
     )
-    kept = take_lines(lines, room.tokens - used)
-    if kept == len(lines) and kept_bullets < len(bullets):
+    fitting = take_lines(lines, room.tokens - used)
+    if fitting == len(lines) and fitting_bullets < len(bullets):
         spare = room.tokens - sum(map(count_tokens, lines)) - count_tokens(bullet_head)
-        kept_bullets = max(kept_bullets, take_lines(bullets, spare))
-    text = "".join(lines[:kept])
-    if kept_bullets:
-        text += f"Without a box ({kept_bullets} of {len(materials.actions)}):\n{''.join(bullets[:kept_bullets])}"
+        fitting_bullets = max(fitting_bullets, take_lines(bullets, spare))
+    text = "".join(lines[:fitting])
+    if fitting_bullets:
+        text += f"Without a box ({fitting_bullets} of {len(materials.actions)}):\n{''.join(bullets[:fitting_bullets])}"
     total = len(materials.open_items)
     boxes = materials.open_boxes - materials.stale_boxes
     several = f"; {boxes} boxes" if boxes != total else ""
-    title = f" ({kept} of {total}{several})" if total else ""
-    left = tuple(_items_left_out(materials, kept, kept_bullets))
+    title = f" ({fitting} of {total}{several})" if total else ""
+    left = tuple(_items_left_out(materials, fitting, fitting_bullets))
     return Rendered(f"{title}\n{text}" if text or total else "", left)
 
 
@@ -292,13 +289,7 @@ def _decisions(room: SectionRoom) -> Rendered:
 
 
 def _facts(room: SectionRoom) -> Rendered:
-    return _list(
-        room,
-        room.materials.facts,
-        room.caps.facts,
-        "fact",
-        'list_items(kind="fact", {})',
-    )
+    return _list(room, room.materials.facts, room.caps.facts, "fact", 'list_items(kind="fact", {})')
 
 
 def _standing(room: SectionRoom) -> Rendered:
@@ -361,22 +352,22 @@ def _recent(room: SectionRoom) -> Rendered:
         f"- {note.date or 'undated'} {marked_line(note.title, Source(note.path))}\n"
         for note in notes[: room.caps.recent]
     ]
-    kept = take_lines(lines, min(room.tokens, room.caps.recent_tokens))
-    text = "".join(lines[:kept])
-    return Rendered(f" ({kept} of {len(notes)})\n{text}" if text else "")
+    fitting = take_lines(lines, min(room.tokens, room.caps.recent_tokens))
+    text = "".join(lines[:fitting])
+    return Rendered(f" ({fitting} of {len(notes)})\n{text}" if text else "")
 
 
 def _list(
     room: SectionRoom, lines: Sequence[Sourced], most: int, noun: str = "", call: str = ""
 ) -> Rendered:
     printed = [_listed_line(line, room.tokens) for line in lines[:most]]
-    kept = take_lines(printed, room.tokens)
-    text = "".join(printed[:kept])
+    fitting = take_lines(printed, room.tokens)
+    text = "".join(printed[:fitting])
     left: tuple[str, ...] = ()
-    if noun and len(lines) > kept:
-        rest = counted(len(lines) - kept, f"more {noun}")
+    if noun and len(lines) > fitting:
+        rest = counted(len(lines) - fitting, f"more {noun}")
         left = (f"- {rest}: {call.format(branch_argument(room.materials))}",)
-    return Rendered(f" ({kept} of {len(lines)})\n{text}" if lines else "", left)
+    return Rendered(f" ({fitting} of {len(lines)})\n{text}" if lines else "", left)
 
 
 def _listed_line(line: Sourced, room_tokens: int) -> str:

@@ -36,13 +36,13 @@ def make_overview(vault: str, branches: Sequence[BranchLine], room_tokens: int) 
     name = clipped(show_name(vault), echo_tokens(room_tokens, 6))
     head = f"# Branches of {name} ({len(ordered)})\n"
     lines = [_line(branch) for branch in ordered]
-    kept = take_lines(lines, room_tokens - 70)
-    shown = [head, *lines[:kept]]
-    if kept < len(lines):
+    fitting = take_lines(lines, room_tokens - 70)
+    shown = [head, *lines[:fitting]]
+    if fitting < len(lines):
         most = echo_tokens(room_tokens, 20)
-        hidden = (show_name(branch.name) for branch in ordered[kept : kept + 5])
+        hidden = (show_name(branch.name) for branch in ordered[fitting : fitting + 5])
         names = ", ".join(clipped(name, most) for name in hidden)
-        shown.append(f"{len(lines) - kept} more branches ({names}, …): raise budget\n")
+        shown.append(f"{len(lines) - fitting} more branches ({names}, …): raise budget\n")
     shown.append('Next: get_brief(branch="…") for one of them.\n')
     tokens = sum(map(count_tokens, shown))
     return Overview("".join(shown), tokens, tuple(ordered))

@@ -340,9 +340,9 @@ def _line_ends(text: str, character: int) -> int:
 def _beginning(text: str, character: int, rest: str, tokens: int) -> str:
     """Return about as much of the rest of a text as fits: whole lines, or a part of a long one."""
     lines = line_ends_kept(rest)
-    kept = take_lines(lines, tokens)
-    if kept:
-        return "".join(lines[:kept])
+    fitting = take_lines(lines, tokens)
+    if fitting:
+        return "".join(lines[:fitting])
     least = max(tokens * _LONG_LINE_CHARACTERS, 1)
     return _whole_end(text, character, lines[0][:least])
 
@@ -385,8 +385,8 @@ def _plan(record: Record, heavy_limit: int, room: int, most: int) -> tuple[str, 
         f"Over {heavy_limit:,} tokens: split the task. Read only the shards you need, or give"
         " query=…: every section that holds all its words.\n"
     )
-    kept = take_lines(lines[:_MOST_SHARDS], room - count_tokens(text) - 30)
-    earlier = len(lines) - kept
+    fitting = take_lines(lines[:_MOST_SHARDS], room - count_tokens(text) - 30)
+    earlier = len(lines) - fitting
     text += "".join(lines[earlier:])  # if not all fit, keep the newest
     if earlier:
         text += f"{earlier} earlier shards: narrow by since and until\n"

@@ -126,10 +126,7 @@ def _record_by_dates(view: View, request: FullRequest, subject: str, reason: str
             extract
             for note in notes
             for extract in line_extracts(
-                view,
-                note,
-                [DatedStretch(d, a, b) for a, b, d in spans.get(note.path, ())],
-                meter,
+                view, note, [DatedStretch(d, a, b) for a, b, d in spans.get(note.path, ())], meter
             )
         ]
     extracts = [extract for extract in extracts if request.scope.holds_first_day(extract.date)]
