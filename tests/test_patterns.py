@@ -20,6 +20,8 @@ import workingset_mcp
 from workingset_mcp.notes import dates, fields, patterns, standing, words
 from workingset_mcp.settings import Settings
 
+pytestmark = pytest.mark.untraced
+
 FLOOR_SECONDS = 0.01  # a shorter time is never slow
 LENGTH = 8_000
 SHORT, LONG = LENGTH // 2, 2 * LENGTH

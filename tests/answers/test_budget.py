@@ -306,6 +306,7 @@ LARGE = {
 }
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in LARGE.items()])
 def test_counting_a_million_characters_takes_linear_time(text: str) -> None:
     tokenizer.encoder()

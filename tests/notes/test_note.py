@@ -620,6 +620,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in HOSTILE.items()])
 def test_a_hostile_text_is_read_whole_and_costs_its_length_not_its_square(text: str) -> None:
     assert "".join(section.text for section in note_of(text).sections) == text

@@ -32,10 +32,11 @@ from workingset_mcp.vault.folder import Vault
 from workingset_mcp.workspace.facade import Workspace
 
 posix_only = pytest.mark.skipif(os.name != "posix", reason="POSIX links, pipes and names")
-pytestmark = pytest.mark.timeout(120)  # many examples in one test, on a machine that may be busy
+# Many examples in one test, on a machine that may be busy.
+pytestmark = [pytest.mark.timeout(120), pytest.mark.untraced]
 
 MOST_CALL_SECONDS = 6.0  # CPU; the slowest takes 2 s on a busy machine, and a hang takes minutes
-MOST_BUILD_SECONDS = 12.0  # CPU, with every line traced; what was cured took minutes
+MOST_BUILD_SECONDS = 12.0  # CPU; what was cured took minutes
 HIDDEN_WORD = "hexenschuss"
 VAULT = (
     "=== README.md\n# Home\n\nplainword at home\n"
