@@ -372,3 +372,14 @@ def test_other_settings_never_share_an_index(open_vault: OpenVault) -> None:
     other = open_vault(first.vault.root, carriers=("teams",))
     assert engine_of(first).file != engine_of(other).file
     assert (first.branches(), other.branches()) == (["cust/a", "teams"], ["cust", "teams/a"])
+
+
+def test_a_persons_folder_that_cannot_be_looked_into_has_no_settings(
+    home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A name that is too long stands for a folder without rights, which root does not know."""
+    monkeypatch.setattr(
+        "workingset_mcp.settings.own_file", lambda: tmp_path / ("x" * 300) / "config.toml"
+    )
+    assert load_settings(home) == Settings()
+    assert settings_home(tmp_path / ("x" * 300)) == tmp_path / ("x" * 300)

@@ -152,7 +152,7 @@ def own_file() -> Path:
 
 
 def _read(file: Path) -> dict[str, Any]:
-    if not file.is_file():
+    if not os.path.isfile(file):  # noqa: PTH113  # `Path.is_file` raises for a folder without rights
         return {}
     import tomllib  # takes 30 ms, and few people have such a file
 
@@ -176,7 +176,7 @@ def _ignored_remark(name: str) -> str:
 def settings_home(start: Path) -> Path:
     """Return the nearest folder at or above `start` that has a settings file, else `start`."""
     for folder in (start, *start.parents):
-        if (folder / SETTINGS_FILE).is_file():
+        if os.path.isfile(folder / SETTINGS_FILE):  # noqa: PTH113  # as in `_read`
             return folder
     return start
 
