@@ -53,6 +53,7 @@ class NoteRow(NamedTuple):
     date_source: str
     kind: str
     template: bool
+    not_current: str
     line_count: int
     tokens: int | None
     size: int

@@ -19,6 +19,9 @@ DATE_FIELDS = (  # the first that is one counts
     "created_at",
 )  # fmt: skip
 
+_REPLACED_BY = (
+    "superseded_by", "superseded-by", "supersededby", "replaced_by", "replaced-by", "replacedby",
+)  # fmt: skip
 _ALIAS = re.compile(r"(?:^|[\s,\[:{])\*[\w-]+")
 _SIMPLE_LINE = re.compile(r"^([A-Za-z_][\w-]{0,40}):[ \t]+(\S.*)$")
 _TOP_KEY = re.compile(r"^([A-Za-z_][\w-]*):(?:\s|$)", re.MULTILINE)
@@ -36,6 +39,8 @@ class FrontMatter:
 
     title: str = ""
     kind: str = ""
+    status: str = ""
+    replaced_by: str = ""
     dates: tuple[str, ...] = ()  # ISO, in the order of DATE_FIELDS
     aliases: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
@@ -68,6 +73,8 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter:
     return FrontMatter(
         title=_text(found.get("title")),
         kind=_text(found.get("kind")),
+        status=_text(found.get("status")),
+        replaced_by=next((_text(found[name]) for name in _REPLACED_BY if found.get(name)), ""),
         dates=tuple(dates),
         aliases=_texts(found.get("aliases", found.get("alias"))),
         tags=tuple(tag.lstrip("#") for tag in _texts(found.get("tags", found.get("tag")))),

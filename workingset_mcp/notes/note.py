@@ -25,6 +25,7 @@ from workingset_mcp.notes.markdown import front_matter_lines, outline_of, split_
 from workingset_mcp.notes.outline import Heading, LineKind, Outline
 from workingset_mcp.notes.sections import Section, sections_of
 from workingset_mcp.notes.statuses import DatedHeadings, StatusBlock, statuses_of
+from workingset_mcp.notes.superseded import not_current
 from workingset_mcp.notes.words import DATE_LINE, TEMPLATE
 from workingset_mcp.notes.written_brief import BRIEF_KIND, unsigned
 from workingset_mcp.settings import Settings
@@ -85,6 +86,7 @@ class Note:
     line_count: int
     kind: str  # note, override, brief
     template: bool
+    not_current: str  # what it says of why it no longer holds; empty if it holds
     aliases: tuple[str, ...]
     tags: tuple[str, ...]
     sections: tuple[Section, ...]
@@ -123,6 +125,7 @@ def parse_note(path: str, raw: bytes, settings: Settings) -> Note:
         line_count=len(outline.lines),
         kind=kind,
         template=template,
+        not_current=not_current(front, outline),
         aliases=front.aliases,
         tags=front.tags,
         sections=tuple(sections_of(text, outline)),
@@ -187,7 +190,9 @@ def _without_nul(text: str, remarks: list[Remark]) -> tuple[str, list[Remark]]:
 def _empty_note(
     path: str, title: str, line_count: int, kind: str, remarks: tuple[Remark, ...]
 ) -> Note:
-    return Note(path, title, "", "", line_count, kind, False, (), (), (), (), (), (), remarks, b"")
+    return Note(
+        path, title, "", "", line_count, kind, False, "", (), (), (), (), (), (), remarks, b""
+    )
 
 
 def is_private(text: str, settings: Settings) -> bool:

@@ -51,7 +51,11 @@ _RECORD_NUMBER = re.compile(
 def read_materials(branch: Branch, reader: BranchReader) -> Materials:
     """Pick out and order what a brief of this branch may show."""
     today = branch.today.isoformat()
-    sources = [note for note in branch.notes if note.kind == "note" and not note.template]
+    sources = [
+        note
+        for note in branch.notes
+        if note.kind == "note" and not note.template and not note.not_current
+    ]
     dates = {note.id: day_of(note.date, branch.today) for note in branch.notes}
     in_order = _newest_first(sources, dates, today)
     as_of = _as_of(branch, dates, today)

@@ -310,7 +310,8 @@ def _heading_line(one: Ranked) -> str:
         headings = headings[1:]
     names = " › ".join(heading[:60] for heading in headings[-2:])
     date = one.section.date or one.note.date
-    return show_line(" · ".join(filter(None, (date, one.note.title[:60], names))))
+    said = (date, one.note.title[:60], names, one.note.not_current)
+    return show_line(" · ".join(filter(None, said)))
 
 
 def _printed(

@@ -8,8 +8,9 @@ CREATE TABLE note (
     title TEXT NOT NULL,
     date TEXT NOT NULL,           -- ISO, as precise as known; '' if undated
     date_source TEXT NOT NULL,
-    kind TEXT NOT NULL,           -- note, override, brief
+    kind TEXT NOT NULL,           -- note, override, brief, private
     template INTEGER NOT NULL,
+    not_current TEXT NOT NULL,    -- what it says of why it no longer holds
     line_count INTEGER NOT NULL,
     first_section INTEGER NOT NULL,
     last_section INTEGER NOT NULL,  -- less than the first if there are none
