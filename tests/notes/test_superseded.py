@@ -52,6 +52,7 @@ def test_a_line_near_the_top_says_so(line: str) -> None:
         ("status: Done", "Done"), ("status: '✅ closed'", "closed"), ("status: erledigt", "erledigt"),
         ("status: cancelled", "cancelled"), ("status: 已完成", "已完成"), ("status: Terminé", "Terminé"),
         ("status: active", ""), ("status: in progress", ""), ("status: blocked", ""), ("status: proposed", ""),
+        ("status: open\nstatus: closed", ""),
         ("status: accepted", ""), ("status: undone", ""), ("status: not done", ""), ("status: 3", ""),
     ],
 )  # fmt: skip

@@ -57,7 +57,7 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter:
     loaded = _load(block, remarks)
     repeated = _repeated_keys(block)
     if repeated:
-        remarks.append(f"front matter has {repeated} twice; the last one counts")
+        remarks.append(f"front matter has {', '.join(repeated)} twice; the last one counts")
     found = {str(key).strip().lower(): value for key, value in loaded.items()}
     dates = []
     for name in DATE_FIELDS:
@@ -73,7 +73,7 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter:
     return FrontMatter(
         title=_text(found.get("title")),
         kind=_text(found.get("kind")),
-        status=_text(found.get("status")),
+        status="" if "status" in repeated else _text(found.get("status")),  # it contradicts itself
         replaced_by=next((_text(found[name]) for name in _REPLACED_BY if found.get(name)), ""),
         dates=tuple(dates),
         aliases=_texts(found.get("aliases", found.get("alias"))),
@@ -136,11 +136,11 @@ def _simple_lines(block: str) -> dict[str, str]:
     return found
 
 
-def _repeated_keys(block: str) -> str:
+def _repeated_keys(block: str) -> list[str]:
     keys = [key.lower() for key in _TOP_KEY.findall(block)] if len(block) < 10_000 else []
     if len(keys) == len(set(keys)):
-        return ""
-    return ", ".join(sorted({key for key in keys if keys.count(key) > 1}))
+        return []
+    return sorted({key for key in keys if keys.count(key) > 1})
 
 
 def _is_huge(value: Any) -> bool:
