@@ -37,7 +37,7 @@ class Record(NamedTuple):
 MOST = {
     "modules": Record(132, 3),
     "lines of the largest module": Record(514, 20),
-    "lines of the package": Record(19_934, 300),
+    "lines of the package": Record(19_965, 300),
 }
 
 

@@ -145,7 +145,7 @@ def _compile(*, year_given: bool) -> re.Pattern[str]:
 
 
 # What every form with a year holds; it spares most texts the long pattern.
-DATE_HINT = re.compile(
+_YEAR_HINT = re.compile(
     rf"[0-9'\u2018\u2019](?:(?<=2)0[0-9]{{2}}|(?<=1)99[0-9]|(?<=['\u2018\u2019])[0-9]{{2}}"
     rf"|(?<=[0-9])[/_{_DASHES}][0-9]{{1,2}}[/_{_DASHES}][0-9]{{2}})"
 )
@@ -186,6 +186,17 @@ class FoundDate:
     candidates: tuple[str, ...] = ()  # the readings of an ambiguous one: day first, month first
 
 
+def may_hold_date(text: str, year: int | None) -> bool:
+    """Whether `find_dates` could find anything: a look that costs far less."""
+    return bool((_YEAR_HINT if year is None else _DIGIT).search(text))
+
+
+def lowered(text: str) -> str:
+    """A text in lower case whose offsets stay true: one letter would grow."""
+    small = text.lower()
+    return small if len(small) == len(text) else text.replace("\u0130", "I").lower()
+
+
 def find_dates(
     text: str, *, year: int | None = None, order: Order | None = None
 ) -> list[FoundDate]:
@@ -194,15 +205,13 @@ def find_dates(
     `year` completes forms without one (`April 25`); give it only where a folder names the year.
     `order` decides `02/09/2015`; a part over 12 decides without it, and dots are day first.
     """
-    if not (DATE_HINT if year is None else _DIGIT).search(text):
+    if not may_hold_date(text, year):
         return []
     found = []
     pattern = _compile(year_given=year is not None)
-    lowered = text.lower()
-    if len(lowered) != len(text):  # one letter grows; offsets must stay true
-        lowered = text.replace("\u0130", "I").lower()
+    small = lowered(text)
     behind_last = 0
-    while match := pattern.search(lowered, behind_last):
+    while match := pattern.search(small, behind_last):
         start, end = match.span()
         form = str(match.lastgroup).removeprefix("at_")  # the outermost group is the last to close
         held = zip(FORMS[int(form)][0].split(), match.groups()[match.lastindex :], strict=False)

@@ -4,9 +4,10 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from workingset_mcp.notes.dates import DATE_HINT, days_before, find_dates
+from workingset_mcp.notes.dates import days_before, find_dates, lowered, may_hold_date
 from workingset_mcp.notes.lines import STANDING_KINDS, UNREAD_KIND, Item, any_of
 from workingset_mcp.notes.people import NAME, People
+from workingset_mcp.notes.words import by_first_letter
 from workingset_mcp.settings import Settings
 
 _NEAR_CHARACTERS = 30  # from a word like `due` to its date
@@ -22,10 +23,9 @@ _NAME_TO_DO = re.compile(
     rf"^(?:\*\*|__)?(?P<names>{NAME}(?:{_SEPARATOR}{NAME}){{0,3}})(?:\*\*|__)?"
     r"[ ](?:to|will|shall|must|needs to|soll|wird|muss|va|doit|debe|deve|moet|zal)[ ](?!be\b)[a-zß-ÿ]"
 )
-_ASSIGNED = re.compile(
-    r"\b(?:assigned to|assignee|zugewiesen an|assignée? à|asignad[oa] a|assegnat[oa] a|atribuíd[oa] a"
-    rf"|toegewezen aan|przypisan[aeoy] do):?[ ]@?(?P<name>{NAME})",
-    re.IGNORECASE,
+_ASSIGNED = re.compile(  # an engine skips to the letters that it begins with
+    r"[AaZzTtPp](?<!\w.)(?:ssigned to|SSIGNED TO|ssignee|SSIGNEE|ssignée? à|signad[oa] a|ssegnat[oa] a|tribuíd[oa] a"
+    rf"|ugewiesen an|oegewezen aan|rzypisan[aeoy] do):?[ ]@?(?P<name>{NAME})"
 )
 _HANDLE = re.compile(
     r"(?<![\w@/.`])@(?:\[\[(?P<link>[^\]\n|]{1,60})\]\]"
@@ -38,13 +38,21 @@ _NO_OWNER = re.compile(
     r"|p\d|q\d|tbd|due|all|everyone|here|channel|\W*)$",
     re.IGNORECASE,
 )
-_DUE_MARK = re.compile(
-    r"[📅📆🗓]\ufe0f?|@due\(|[\[(](?:due|deadline)::|\bDEADLINE:|<time\b[^<>]{0,40}datetime=[\"']"
-    r"|(?:^|[(\s,;*_])(?:due|by|until|deadline|fällig|bis|avant(?: le)?|d'ici|pour le|antes del?|para el|entro(?: il)?"
-    r"|até|vóór|voor|tegen|przed|do dnia)\b[:*_]*",
-    re.IGNORECASE,
+# These begin with one of some signs, to which an engine skips; a text gets a blank before it.
+_DUE_WORDS = by_first_letter(
+    (word[0], word[1:])
+    for word in (
+        "due", "by", "until", "deadline", "fällig", "bis", "avant(?: le)?", "d'ici", "pour le", "antes del?",
+        "para el", "entro(?: il)?", "até", "vóór", "voor", "tegen", "przed", "do dnia",
+    )
+)  # fmt: skip
+_DUE_MARK = re.compile(  # in lower case
+    rf"[📅📆🗓@\[<(\s,;*_](?:(?=[{''.join(_DUE_WORDS)}])(?<=[(\s,;*_])(?:{'|'.join(_DUE_WORDS.values())})\b[:*_]*"
+    r"|(?<=[📅📆🗓])\ufe0f?|(?<=@)due\(|(?<=\[)(?:due|deadline)::|(?<=<)time\b[^<>]{0,40}datetime=[\"'])"
 )
-_PLANNED_MARK = re.compile(r"[⏳🛫]\ufe0f?|\bSCHEDULED:|[\[(](?:scheduled|start)::")
+_PLANNED_MARK = re.compile(
+    r"[⏳🛫:](?:(?<=[⏳🛫])\ufe0f?|(?<=\bSCHEDULED:)|:(?<=[\[(]scheduled::)|:(?<=[\[(]start::))"
+)
 _BEHIND_DATE = re.compile(r"[ ]?(?:まで|迄|까지|之前|前|以前)")
 _BARE_DAY = re.compile(
     r"^\W{0,3}([0-9]{1,2})/([0-9]{1,2})(?![0-9/])"
@@ -88,7 +96,8 @@ def _named(item: Item, text: str, settings: Settings, people: People) -> Iterato
         if field:
             yield from re.split(r"[,/&]| and | und ", field[1])
     if item.kind in ("task", "action") and (text[:1].isupper() or text.startswith(("**", "__"))):
-        for pattern in (_NAME_PREFIX, _NAME_TO_DO):
+        has_colon = ":" in text or "：" in text
+        for pattern in (_NAME_PREFIX, _NAME_TO_DO) if has_colon else (_NAME_TO_DO,):
             matched = pattern.match(text)
             names = re.split(_SEPARATOR, matched["names"]) if matched else []
             if names and all(map(people.has, names)):
@@ -124,13 +133,13 @@ def _owner_field(words: tuple[str, ...]) -> re.Pattern[str]:
 def _due(item: Item, text: str, written: str, settings: Settings) -> str:
     """The day by which an item is due; `written` is the day of its note, as much as is known."""
     year = int(written[:4]) if written[:4].isdecimal() else None
-    if year is None and not DATE_HINT.search(text):
+    if not may_hold_date(text, year):
         return ""
     if item.kind == "due" and item.form == "label":
         return _first_day(text, year, written, settings)
-    for mark in (_DUE_MARK, _PLANNED_MARK):
-        for marked in mark.finditer(text):
-            behind = text[marked.end() : marked.end() + _NEAR_CHARACTERS]
+    for mark, in_case in ((_DUE_MARK, lowered(text)), (_PLANNED_MARK, text)):
+        for marked in mark.finditer(f" {in_case}"):
+            behind = text[marked.end() - 1 :][:_NEAR_CHARACTERS]
             day = _first_day(behind, year, written, settings)
             if day:
                 return day

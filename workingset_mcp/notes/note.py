@@ -19,13 +19,11 @@ from typing import NamedTuple
 
 from workingset_mcp.notes.dates import date_of_path, find_dates, year_of_path, year_only_of_path
 from workingset_mcp.notes.front_matter import FrontMatter, read_front_matter
-from workingset_mcp.notes.items import items_of
 from workingset_mcp.notes.lines import Item, folded_lines, without_comment, without_link_targets
 from workingset_mcp.notes.markdown import front_matter_lines, outline_of, split_lines
 from workingset_mcp.notes.outline import Heading, LineKind, Outline
 from workingset_mcp.notes.sections import Section, sections_of
 from workingset_mcp.notes.statuses import DatedHeadings, StatusBlock, statuses_of
-from workingset_mcp.notes.superseded import not_current
 from workingset_mcp.notes.words import DATE_LINE, TEMPLATE
 from workingset_mcp.notes.written_brief import BRIEF_KIND, unsigned
 from workingset_mcp.settings import Settings
@@ -99,6 +97,9 @@ class Note:
 
 def parse_note(path: str, raw: bytes, settings: Settings) -> Note:
     """Read a note. Never raises: `remarks` say what is wrong with it."""
+    from workingset_mcp.notes.items import items_of  # imports take 12 ms that a hook does without
+    from workingset_mcp.notes.superseded import not_current
+
     text, remarks = decode(raw)
     outline = outline_of(text)
     front = FrontMatter()

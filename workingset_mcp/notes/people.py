@@ -17,7 +17,6 @@ _BARE_NAME = re.compile(
     rf"^(?:\*\*|__)?(?:@(?P<handle>[A-Za-z][\w-]{{1,38}})|@?(?P<name>{NAME}|[一-鿿]{{2,4}}|[가-힣]{{2,4}}))"
     r"(?:\*\*|__)?[:：]?(?:\*\*|__)?$"
 )
-
 _NO_NAME_ENDING = re.compile(
     r"(?:tions?|ional|ety|nomy|sions?|ments?|ness|it(?:y|ies)|ics|ances?|ences?|ables?|ibles?|ures?|sheets?|ings|ages|ship|ware|ung|keit|heit)$"
 )

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from workingset_mcp.notes.dates import DATE_HINT, FoundDate, Order, find_dates
+from workingset_mcp.notes.dates import FoundDate, Order, find_dates, may_hold_date
 from workingset_mcp.notes.lines import without_link_targets
 from workingset_mcp.notes.outline import Heading, Outline
 from workingset_mcp.notes.patterns import patterns_for
@@ -62,7 +62,7 @@ class DatedHeadings:
     def __init__(self, outline: Outline, settings: Settings, *, year: int | None = None) -> None:
         self.headings: list[tuple[Heading, str]] = []
         marks = outline.marks
-        if year is None and not DATE_HINT.search("\n".join([mark.text for mark in marks])):
+        if not may_hold_date("\n".join([mark.text for mark in marks]), year):
             marks = []
         for mark in marks:
             value = date_of_heading(mark.text, year, settings.date_order)

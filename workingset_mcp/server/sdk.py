@@ -7,7 +7,6 @@ pydantic, because `collect_rarely` and `defer_models` must run before either is 
 """
 
 import gc
-import logging
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -58,6 +57,8 @@ def log_plainly() -> None:
     Saves: 2 and 5 % of a start (CPU, two runs on a busy machine). Watch: python-sdk,
     `configure_logging`; "FastMCP configures logging on init, which messes up application-level logging".
     """
+    import logging
+
     from mcp.server.mcpserver import server
 
     logging.basicConfig(

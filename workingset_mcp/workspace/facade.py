@@ -9,7 +9,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workingset_mcp.answers import listing, search, source
+from workingset_mcp.answers import listing, source
 from workingset_mcp.answers.answer import Answer, Limits, counted, shown_warnings
 from workingset_mcp.answers.brief import (
     BranchLine,
@@ -32,7 +32,6 @@ from workingset_mcp.answers.budget import (
     fits,
 )
 from workingset_mcp.answers.counting import tokens_of
-from workingset_mcp.answers.search.reply import Found, compose_search
 from workingset_mcp.errors import ArgumentError, NoteNotFound, PathRefused
 from workingset_mcp.escaping import show_line, show_name
 from workingset_mcp.index import Scope, View
@@ -49,6 +48,8 @@ from workingset_mcp.workspace.indexed import IndexedVault
 
 if TYPE_CHECKING:
     from workingset_mcp.answers.full.pages import Page
+    from workingset_mcp.answers.search import Ranking
+    from workingset_mcp.answers.search.reply import Found
 
 _MOST_TRIED = 200  # files that differ, read to see whether they can be
 _LEAST_PATH_SCORE = 60  # lowest similarity of a path that is suggested
@@ -209,11 +210,14 @@ class Workspace(IndexedVault):
         self, query: str, *, also: Sequence[str] = (), budget: int | None = None,
         branch: str | None = None, since: str | None = None, until: str | None = None,
         boost: str | None = None, top: int | None = None, limits: Limits | None = None,
-    ) -> Answer[Found]:  # fmt: skip
+    ) -> Answer["Found"]:  # fmt: skip
         """Find the best passages for a question. Raises ArgumentError, BranchNotFound.
 
         `boost`: a branch whose sections weigh 1.5 times as much. `top`: the most sections to use.
         """
+        from workingset_mcp.answers import search  # imports take 8 ms
+        from workingset_mcp.answers.search.reply import compose_search
+
         if not query.strip():
             raise ArgumentError("The query is empty.", "Give a question or a few words.")
         allowance = self._allowance(budget, self.settings.search_budget, LEAST_BUDGET, limits)
@@ -222,9 +226,9 @@ class Workspace(IndexedVault):
         parsed = search.parse_query(query, also=also, glossary=self.settings.glossary)
         boosted = self.branch_named(boost) if boost else None
 
-        ranked: dict[tuple[int, int], search.Ranking] = {}  # packing repeats, ranking does not
+        ranked: dict[tuple[int, int], Ranking] = {}  # packing repeats, ranking does not
 
-        def compose(snapshot: View, room: int) -> Answer[Found]:
+        def compose(snapshot: View, room: int) -> "Answer[Found]":
             version = snapshot.version()
             if version not in ranked:
                 found = search.rank(parsed, snapshot, self.stemmer, scope)

@@ -17,7 +17,6 @@ from workingset_mcp.cli.commands.shared import (
     writing,
 )
 from workingset_mcp.cli.terminal import say
-from workingset_mcp.cli.written import BriefNotReplaced, mode_of_notes, write_brief
 from workingset_mcp.vault.files import read_regular, write_atomically
 from workingset_mcp.workspace.facade import Workspace
 
@@ -78,6 +77,8 @@ def brief(
 
 def _written_to(workspace: Workspace, names: list[str], budget: int | None, out: Path) -> list[str]:
     """Write the briefs into one file if its text changed."""
+    from workingset_mcp.cli.written import mode_of_notes  # imports take 4 ms
+
     text = "\n".join(workspace.brief(name, budget).body for name in names)
     with suppress(OSError):
         if read_regular(out) == text.encode("utf-8"):
@@ -91,6 +92,8 @@ def _written_beside_notes(
     workspace: Workspace, names: list[str], budget: int | None, *, force: bool
 ) -> list[str]:
     """Write `brief.md` of each branch; return those that changed. A person's own file is left alone."""
+    from workingset_mcp.cli.written import BriefNotReplaced, write_brief  # as above
+
     written = []
     with progress("writing briefs", len(names)) as advance:
         for name in names:
