@@ -382,6 +382,7 @@ def test_status_shows_what_is_ignored_and_remarked(make_vault: MakeVault) -> Non
     lines = result.stdout.splitlines()
     assert "notes: 5" in lines
     assert "branches: 3" in lines
+    assert any(re.match(r"  dated note \d: a date \(\d\)", line) for line in lines), lines
     assert "remarks: 1" in lines
     assert "  cust/lock/2026-06-09-old.md:3 not UTF-8; read as Windows-1252" in lines
     assert any(re.match(r"  private/?: ignored", line) for line in lines)

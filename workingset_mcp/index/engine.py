@@ -108,6 +108,10 @@ class View(Protocol):
         """Return the notes with a remark, by path."""
         ...
 
+    def note_kinds(self) -> list[tuple[str, str, int]]:
+        """Return (kind of note, sign, number of notes), the most frequent first."""
+        ...
+
     def note_digests(self, branch: str, also: str) -> list[tuple[str, bytes]]:
         """Return (path, digest) of every note of a branch and of the note at `also`, by path."""
         ...

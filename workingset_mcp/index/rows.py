@@ -53,6 +53,8 @@ class NoteRow(NamedTuple):
     date_source: str
     kind: str
     template: bool
+    genre: str
+    genre_sign: str
     not_current: str
     line_count: int
     tokens: int | None

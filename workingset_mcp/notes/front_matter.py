@@ -45,6 +45,7 @@ class FrontMatter:
     aliases: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     is_private: bool = False  # `private: true`
+    names: frozenset[str] = frozenset()  # of all its fields, in lower case
     remarks: tuple[str, ...] = field(default=())
 
 
@@ -78,6 +79,7 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter:
         dates=tuple(dates),
         aliases=_texts(found.get("aliases", found.get("alias"))),
         tags=tuple(tag.lstrip("#") for tag in _texts(found.get("tags", found.get("tag")))),
+        names=frozenset(found),
         is_private=_text(found.get("private")).casefold() in ("true", "yes"),
         remarks=tuple(remarks),
     )

@@ -84,6 +84,8 @@ class Note:
     line_count: int
     kind: str  # note, override, brief
     template: bool
+    genre: str  # its kind of note (`NOTE_KINDS`), and the sign of it
+    genre_sign: str
     not_current: str  # what it says of why it no longer holds; empty if it holds
     aliases: tuple[str, ...]
     tags: tuple[str, ...]
@@ -98,6 +100,7 @@ class Note:
 def parse_note(path: str, raw: bytes, settings: Settings) -> Note:
     """Read a note. Never raises: `remarks` say what is wrong with it."""
     from workingset_mcp.notes.items import items_of  # imports take 12 ms that a hook does without
+    from workingset_mcp.notes.kinds import kind_of_note
     from workingset_mcp.notes.superseded import not_current
 
     text, remarks = decode(raw)
@@ -118,6 +121,9 @@ def parse_note(path: str, raw: bytes, settings: Settings) -> Note:
     dated = DatedHeadings(outline, settings, year=year)
     remarks.extend(_remarks_of(outline, statuses))
     template = bool(TEMPLATE.search(path))
+    units = _units_of(outline, date, source, dated.headings)
+    days = {unit.date for unit in units} if len(units) > 1 else set()
+    genre, sign = kind_of_note(path, front, outline, dated=bool(date), days=days)
     return Note(
         path=path,
         title=_title_of(path, front, outline),
@@ -126,13 +132,15 @@ def parse_note(path: str, raw: bytes, settings: Settings) -> Note:
         line_count=len(outline.lines),
         kind=kind,
         template=template,
+        genre=genre,
+        genre_sign=sign,
         not_current=not_current(front, outline),
         aliases=front.aliases,
         tags=front.tags,
         sections=tuple(sections_of(text, outline)),
         items=tuple(items_of(outline, settings, dated, note_date=date, template=template)),
         statuses=statuses,
-        units=_units_of(outline, date, source, dated.headings),
+        units=units,
         remarks=tuple(remarks),
         line_digests=_line_digests(outline),
     )
@@ -192,7 +200,24 @@ def _empty_note(
     path: str, title: str, line_count: int, kind: str, remarks: tuple[Remark, ...]
 ) -> Note:
     return Note(
-        path, title, "", "", line_count, kind, False, "", (), (), (), (), (), (), remarks, b""
+        path,
+        title,
+        "",
+        "",
+        line_count,
+        kind,
+        False,
+        "",
+        "",
+        "",
+        (),
+        (),
+        (),
+        (),
+        (),
+        (),
+        remarks,
+        b"",
     )
 
 

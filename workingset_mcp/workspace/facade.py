@@ -3,6 +3,7 @@
 Composition only. Not here: how an answer is checked (`checked`), the vault and its index (`indexed`).
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from workingset_mcp.answers.search.reply import Found
 
 _MOST_TRIED = 200  # files that differ, read to see whether they can be
+_MOST_SIGNS = 3  # of one kind of note, told by `status`
 _LEAST_PATH_SCORE = 60  # lowest similarity of a path that is suggested
 
 
@@ -91,6 +93,7 @@ class Workspace(IndexedVault):
                 "state": state,
                 "notes": snapshot.note_count(),
                 "branches": len(snapshot.branch_names()),
+                "kinds": _kinds_of_notes(snapshot.note_kinds()),
                 "generation": snapshot.generation(),
                 "index_place": self.index.place,
                 "watcher": self.freshness.watcher,
@@ -405,3 +408,16 @@ def day_argument(name: str, value: str | None) -> str:
             f"{name}={text[:40]!r} is no date.", "Write it as 2026-06-16, 2026-06 or 2026."
         )
     return dates[0]
+
+
+def _kinds_of_notes(rows: Sequence[tuple[str, str, int]]) -> list[str]:
+    """Say how many notes are of each kind and by which signs, the most frequent first."""
+    totals: Counter[str] = Counter()
+    signs: dict[str, list[str]] = {}
+    for kind, sign, times in rows:
+        totals[kind] += times
+        signs.setdefault(kind, []).append(f"{show_line(sign)} ({times:,})")
+    return [
+        f"{kind} {number:,}: {', '.join(signs[kind][:_MOST_SIGNS])}"
+        for kind, number in totals.most_common()
+    ]

@@ -57,7 +57,7 @@ def status(vault: Path | None, index_dir: str | None, as_json: bool) -> None:
         for name, value in facts.items()
         if not isinstance(value, list)
     ]
-    for name in ("remarks", "left_out"):
+    for name in ("kinds", "remarks", "left_out"):
         lines += [
             f"{name.replace('_', ' ')}: {len(facts[name])}",
             *(f"  {line}" for line in facts[name]),

@@ -16,8 +16,9 @@ from workingset_mcp.notes.lines import Item
 from workingset_mcp.notes.note import DatedStretch, Remark
 
 NOTE = (
-    "n.id, n.path, n.branch, n.title, n.date, n.date_source, n.kind, n.template, n.not_current,"
-    " n.line_count, n.tokens, n.size, n.digest, n.units, n.remarks, n.aliases || char(10) || n.tags"
+    "n.id, n.path, n.branch, n.title, n.date, n.date_source, n.kind, n.template,"
+    " n.genre, n.genre_sign, n.not_current, n.line_count,"
+    " n.tokens, n.size, n.digest, n.units, n.remarks, n.aliases || char(10) || n.tags"
 )
 NOTE_ALONE = NOTE.replace("n.units, n.remarks", "'[]', '[]'")
 SECTION = "s.*, n.title"
@@ -31,14 +32,14 @@ def marks(values: Sequence[object]) -> str:
 
 def note_rows(rows: Sequence[Sequence[Any]]) -> list[NoteRow]:
     """Make notes from rows of the columns `NOTE`."""
-    all_units = json.loads(f"[{','.join(row[13] for row in rows)}]")  # one call is faster
+    all_units = json.loads(f"[{','.join(row[15] for row in rows)}]")  # one call is faster
     return [
         NoteRow(
             row[0], row[1], row[2], row[3], row[4], row[5], row[6], bool(row[7]), row[8], row[9], row[10], row[11],
-            row[12],
+            row[12], row[13], row[14],
             tuple([DatedStretch(*unit) for unit in units]),
-            tuple([Remark(*remark) for remark in json.loads(row[14])]) if row[14] != "[]" else (),
-            row[15],
+            tuple([Remark(*remark) for remark in json.loads(row[16])]) if row[16] != "[]" else (),
+            row[17],
         )
         for row, units in zip(rows, all_units, strict=True)
     ]  # fmt: skip

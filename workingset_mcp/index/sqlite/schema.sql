@@ -10,6 +10,8 @@ CREATE TABLE note (
     date_source TEXT NOT NULL,
     kind TEXT NOT NULL,           -- note, override, brief, private
     template INTEGER NOT NULL,
+    genre TEXT NOT NULL,          -- minutes, decision record, …: see notes/kinds.py
+    genre_sign TEXT NOT NULL,
     not_current TEXT NOT NULL,    -- what it says of why it no longer holds
     line_count INTEGER NOT NULL,
     first_section INTEGER NOT NULL,

@@ -180,6 +180,13 @@ class SqliteView:
         sql = f"SELECT {columns.NOTE} FROM note n WHERE n.remarks != '[]'"
         return columns.note_rows(self._all(f"{sql} ORDER BY n.path"))
 
+    def note_kinds(self) -> list[tuple[str, str, int]]:
+        """Return (kind of note, sign, number of notes), the most frequent first."""
+        return self._all(
+            "SELECT genre, genre_sign, count(*) AS times FROM note WHERE kind = 'note'"
+            " GROUP BY 1, 2 ORDER BY times DESC, 1, 2"
+        )
+
     def notes(self, branch: str | None = None) -> list[NoteRow]:
         """Return the notes of the vault or of one branch, by path, without generated briefs."""
         sql = f"SELECT {columns.NOTE} FROM note n WHERE n.{_SHOWN}"

@@ -161,7 +161,8 @@ def insert_notes(writer: sqlite3.Connection, added: Sequence[Parsed]) -> None:
         notes.append(
             (
                 note_id, note.path, parsed.branch, note.title, note.date, note.date_source, note.kind,
-                int(note.template), note.not_current, note.line_count, section_id + 1, section_id + len(note.sections),
+                int(note.template), note.genre, note.genre_sign, note.not_current, note.line_count,
+                section_id + 1, section_id + len(note.sections),
                 None, aliases, tags, json.dumps(note.units),
                 json.dumps(note.remarks) if note.remarks else "[]", note.line_digests,
                 *parsed.fingerprint, parsed.read_ns, parsed.digest,
