@@ -32,6 +32,7 @@ from workingset_mcp.settings import Settings
 from workingset_mcp.sync.follower import Follower
 from workingset_mcp.vault import folder as vault_module
 from workingset_mcp.vault.folder import Fingerprint
+from workingset_mcp.workspace import checked
 from workingset_mcp.workspace.facade import Workspace
 
 ROUND = 40  # edits between two checks of the idle vault
@@ -217,20 +218,20 @@ def in_the_middle(
 ) -> Iterator[None]:
     """Run something after an answer is composed and before it is returned."""
     edits: list[Callable[[], None]] = [edit]
-    patched: Any = workspace
-    put = patched._put
+    patched: Any = checked
+    compose = patched._with_header
 
-    def edited(*arguments: object) -> object:
-        text = put(*arguments)
-        if edits:
+    def edited(vault: object, *arguments: object) -> object:
+        answer = compose(vault, *arguments)
+        if edits and vault is workspace:
             (edits[0] if every_time else edits.pop())()
-        return text
+        return answer
 
-    patched._put = edited
+    patched._with_header = edited
     try:
         yield
     finally:
-        del patched._put
+        patched._with_header = compose
 
 
 def save(planted: Planted, other: Workspace, path: str, text: str) -> None:

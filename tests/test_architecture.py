@@ -35,9 +35,9 @@ class Record(NamedTuple):
 
 
 MOST = {
-    "modules": Record(133, 3),
+    "modules": Record(136, 3),
     "lines of the largest module": Record(514, 20),
-    "lines of the package": Record(20_272, 300),
+    "lines of the package": Record(20_776, 300),
 }
 
 

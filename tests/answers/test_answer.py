@@ -18,7 +18,7 @@ from workingset_mcp.answers.answer import (
     quoted_block,
     shown_warnings,
 )
-from workingset_mcp.answers.brief.newest import runs_of
+from workingset_mcp.answers.brief.structure import runs_of
 from workingset_mcp.answers.budget import count_tokens
 from workingset_mcp.errors import ArgumentError
 from workingset_mcp.escaping import show_line

@@ -213,7 +213,8 @@ async def test_prompts_and_resources_keep_the_bytes_of_their_client(tmp_path: Pa
     branch.mkdir(parents=True)
     for day in range(1, 13):
         items = "".join(
-            f"- [ ] Send offer {day}.{n} to the harbour, Owner: Mara Lind\n" for n in range(40)
+            f"- [ ] Send offer {day}.{n} {'with all its appendices ' * 12}to the harbour\n"
+            for n in range(3)
         )
         name = f"2026-05-{day:02} call.md"
         (branch / name).write_text(

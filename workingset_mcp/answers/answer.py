@@ -291,8 +291,12 @@ def source_mark(*sources: Source, also: str = "") -> str:
 
 def marked_line(text: str, *sources: Source, also: str = "") -> str:
     """Add its sources to a line of a note; escape invisible characters and what looks like a source mark."""
-    escaped = _SOURCE_MARK.sub(r"_\\", show_line(text))
-    return f"{escaped} {source_mark(*sources, also=also)}"
+    return f"{unmarked_line(text)} {source_mark(*sources, also=also)}"
+
+
+def unmarked_line(text: str) -> str:
+    """Escape invisible characters of a note's text, and what looks like a source mark."""
+    return _SOURCE_MARK.sub(r"_\\", show_line(text))
 
 
 def cut_line(text: str, source: Source, room_tokens: int) -> str:

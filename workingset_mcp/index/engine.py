@@ -156,10 +156,6 @@ class View(Protocol):
         """Return (note id, ordinal, text) of all front matter, which `search` does not cover."""
         ...
 
-    def headings(self, note_ids: Sequence[int], level: int) -> dict[int, list[tuple[str, int]]]:
-        """Return note id -> [(text, line)]: the headings of one level, each heading path once."""
-        ...
-
     def line_digests(self, branch: str) -> bytes:
         """Return four-byte digests of a branch's lines, each line once per note, without templates."""
         ...

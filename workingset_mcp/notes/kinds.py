@@ -46,7 +46,7 @@ _RECORD_HEADINGS = re.compile(
     r"|besluit|背景|决定|決定|后果|影響|결정|배경)\W*$",
     _I,
 )
-_DECISION_HEADING = re.compile(
+DECISION_HEADING = re.compile(
     r"^\W*(?:decision(?: outcome)?|entscheidung|décision|decisión|decisão|decisione|besluit|decyzja|决定|決定"
     r"|결정)\W*$",
     _I,
@@ -86,10 +86,10 @@ _RUNBOOK_NAME = re.compile(
     r"|procedures?|checklists?|anleitung(?:en)?|guía|guida|handleiding|手順|操作手册|절차)(?:$|[\W_])",
     _I,
 )
-_SPEAKER = re.compile(
+SPEAKER = re.compile(
     r"^[ \t>*-]{0,6}\*{0,2}(?P<name>[A-Z][\w.'’-]{0,20}(?: [A-Z][\w.'’-]{0,20}){0,2})\*{0,2}[:：]\*{0,2}[ \t]\S"
 )
-_FIELD_LINE = re.compile(
+FIELD_LINE = re.compile(
     r"^[ \t>*_|-]{0,6}(?P<name>status|priority|assigned(?: to)?|assignee|owner|type|severity|state|estimate"
     r"|priorität|zuständig|priorité|prioridad|prioriteit|优先级|状态)[*_]{0,2}[ \t]?[:：|]",
     _I,
@@ -154,9 +154,9 @@ def _living(looks: _Looks) -> str:
 
 def _record(looks: _Looks) -> str:
     numbered = looks.name_like(_RECORD_NAME)
-    if numbered and (looks.folder_like(_RECORD_FOLDER) or looks.heading_like(_DECISION_HEADING)):
+    if numbered and (looks.folder_like(_RECORD_FOLDER) or looks.heading_like(DECISION_HEADING)):
         return numbered
-    if looks.heading_like(_DECISION_HEADING):
+    if looks.heading_like(DECISION_HEADING):
         return looks.headings_like(_RECORD_HEADINGS, 3)
     return ""
 
@@ -173,7 +173,7 @@ def _transcript(looks: _Looks) -> str:
         for text, kind in zip(looks.outline.lines, looks.outline.kinds, strict=True)
         if kind == LineKind.TEXT and text.strip()
     ][:_MOST_SPOKEN_LINES]
-    speakers = Counter(found["name"] for text in lines if (found := _SPEAKER.match(text)))
+    speakers = Counter(found["name"] for text in lines if (found := SPEAKER.match(text)))
     spoken = speakers.total()
     is_talk = spoken >= max(_LEAST_SPOKEN, len(lines) * _SPOKEN_SHARE)
     returns = spoken >= _LEAST_TURNS * len(speakers)  # labels are many and stand once
@@ -199,7 +199,7 @@ def _tracker(looks: _Looks) -> str:
     named = {
         found["name"].casefold()
         for text in looks.lines_on_top()
-        if (found := _FIELD_LINE.match(text))
+        if (found := FIELD_LINE.match(text))
     }
     return f"lines {', '.join(sorted(named)[:3])}" if len(named) >= 2 else ""
 
@@ -221,20 +221,29 @@ class NoteKind(NamedTuple):
     sign_of: Callable[[_Looks], str]
 
 
-NOTE_KINDS: tuple[NoteKind, ...] = (  # the first with a sign wins
-    NoteKind("template", _template),
-    NoteKind("archive", _archive),
-    NoteKind("living status", _living),
-    NoteKind("decision record", _record),
-    NoteKind("post-mortem", _post_mortem),
-    NoteKind("tracker entry", _tracker),
-    NoteKind("transcript", _transcript),
-    NoteKind("agenda", _agenda),
-    NoteKind("minutes", _minutes),
-    NoteKind("log", _log),
-    NoteKind("runbook", _runbook),
+LIVING, RECORD, POST_MORTEM, TRACKER = (
+    "living status",
+    "decision record",
+    "post-mortem",
+    "tracker entry",
 )
-PAGE, DATED = "page", "dated note"  # of no kind above, without a date and with one
+TRANSCRIPT, AGENDA, MINUTES, LOG, RUNBOOK = "transcript", "agenda", "minutes", "log", "runbook"
+TEMPLATE_NOTE, ARCHIVE = "template", "archive"
+PAGE, DATED = "page", "dated note"  # of no kind with a sign: without a date, and with one
+
+NOTE_KINDS: tuple[NoteKind, ...] = (  # the first with a sign wins
+    NoteKind(TEMPLATE_NOTE, _template),
+    NoteKind(ARCHIVE, _archive),
+    NoteKind(LIVING, _living),
+    NoteKind(RECORD, _record),
+    NoteKind(POST_MORTEM, _post_mortem),
+    NoteKind(TRACKER, _tracker),
+    NoteKind(TRANSCRIPT, _transcript),
+    NoteKind(AGENDA, _agenda),
+    NoteKind(MINUTES, _minutes),
+    NoteKind(LOG, _log),
+    NoteKind(RUNBOOK, _runbook),
+)
 
 
 def kind_of_note(

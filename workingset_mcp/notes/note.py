@@ -326,9 +326,13 @@ def _units_of(
         marks = [(m, value) for m, value in dated if m.level == level and len(value) == 10]
         whole_is_dated = date and source in ("front matter", "name", "folder", "line")
         if count >= (3 if whole_is_dated else 2) and len({value for _, value in marks}) > 1:
-            return tuple(
+            stretches = tuple(
                 DatedStretch(value, mark.line, outline.section_end(mark)) for mark, value in marks
             )
+            covered = sum(last - first + 1 for _, first, last in stretches)
+            if whole_is_dated and covered * 2 < len(outline.lines):
+                break  # an agenda names days, and the minutes below it are of the note's day
+            return stretches
         break
     if not date or (len(date) < 10 and levels):
         if not dated:

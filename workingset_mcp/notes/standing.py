@@ -89,7 +89,7 @@ def _standing_kind(outline: Outline, number: int, text: str, kind: int) -> str:
         return "contact"
     if (
         kind == LineKind.TEXT
-        and 20 <= len(without_link_targets(text)) <= 600
+        and (20 if text.isascii() else 10) <= len(without_link_targets(text)) <= 600
         and RULE.stand_in(said)
     ):
         return "rule"

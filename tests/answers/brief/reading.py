@@ -4,6 +4,7 @@ That is the header line, section titles outside quotes, quote marks and source m
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,8 +20,7 @@ ITEMS = "Open action items"
 LABELS = "Recent decisions / owners / blockers"
 STANDING = "Standing"
 FACTS = "Facts"
-TOPICS = "Topics covered"
-RECENT = "Most recent notes"
+MAP = "Where more stands"
 LEFT = "Not in this brief"
 SHORT_LOG = (
     "=== cust/acme/log.md\n## STATUS (2026-06-11)\n\nFine.\n\n## Work\n\n- [ ] order badges\n"
@@ -33,14 +33,14 @@ TITLES = (
     LABELS,
     STANDING,
     FACTS,
-    TOPICS,
-    RECENT,
+    MAP,
     LEFT,
 )
 
 _QUOTE = re.compile(r"<!-- quote (\d+) (.+?)(?::(\d[\d,-]*))? -->")
 _TITLE = re.compile(r"## (.+?)(?: \((\d+) of (\d+)(?:; (\d+) boxes)?\))?")
 _MARKED = re.compile(r"(.*) _\[(.+)\]_")
+_NUMBERED = re.compile(r"(\d{1,6})\| (.*)|(?P<gap>… \d+ more)", re.DOTALL)
 _BOX = re.compile(r"- \[(.)\] (.*)")
 
 
@@ -128,10 +128,11 @@ class Reading:
 
     @property
     def standing(self) -> list[str]:
-        """Lines of the standing section, without the list mark."""
+        """Lines of the standing section, without headings, blank lines and list marks."""
         section = self.section(STANDING)
         quoted = [line for quote in section.quotes for line in quote.lines]
-        return [*section.texts, *(line.removeprefix("- ") for line in quoted)]
+        said = [line for line in quoted if line.strip() and not line.startswith("#")]
+        return [*section.texts, *(line.removeprefix("- ") for line in said)]
 
 
 def read_brief(answer: str) -> Reading:
@@ -155,7 +156,7 @@ def read_brief(answer: str) -> Reading:
         if opened:
             close = lines.index(f"<!-- /quote {opened[1]} -->", at)
             numbers = tuple(numbers_of(opened[3])) if opened[3] else ()
-            quoted = tuple(lines[at + 1 : close])
+            quoted = tuple(without_numbers(lines[at + 1 : close], numbers))
             current.quotes.append(Quote(opened[2], numbers, quoted, int(opened[1])))
             at = close
         elif titled:
@@ -168,6 +169,19 @@ def read_brief(answer: str) -> Reading:
         at += 1
     assert list(sections) == [title for title in TITLES if title in sections]
     return Reading(header, warnings, fields, sections, answer)
+
+
+def without_numbers(lines: list[str], numbers: tuple[int, ...]) -> Iterator[str]:
+    """The lines of a quote as they stand in the note; each number that stands before one must be true."""
+    following = iter(numbers)
+    for line in lines:
+        marked = _NUMBERED.fullmatch(line)
+        if marked and marked["gap"]:
+            continue
+        number = next(following, 0)
+        if marked and number:
+            assert int(marked[1]) == number, (line, number)
+        yield marked[2] if marked and number else line
 
 
 def numbers_of(ranges: str) -> list[int]:

@@ -10,7 +10,7 @@ from conftest import MakeVault, OpenVault
 from answers.brief.reading import (
     ACME,
     LEFT,
-    TOPICS,
+    STANDING,
     appendix,
     brief,
 )
@@ -121,56 +121,41 @@ def test_a_branch_of_one_empty_note_says_what_it_lacks(open_vault: OpenVault) ->
 
 
 HEADING_SHAPES = [
-    # name, lines, topics
-    ("a sign behind", "## C#", ["C#"]),
-    ("a sign behind, closed", "## F# ##", ["F#"]),
-    ("signs in code", "## About `A##`", ["About `A##`"]),
-    ("closed", "## Closed ##", ["Closed"]),
-    ("three blanks in front", "   ## Three blanks", ["Three blanks"]),
-    ("four blanks in front", "    ## Code", []),
-    ("a tab behind the signs", "##\tTabbed", ["Tabbed"]),
-    ("a tag", "##NoBlank is a tag", []),
-    ("empty", "##", []),
-    ("empty and closed", "## ##", []),
-    ("underlined", "Underlined\n---", ["Underlined"]),
-    ("underlined with a double line", "First level\n===", []),
-    ("a rule below a list", "- a point\n\n---", []),
-    ("in a fence", "```\n## In a fence\n```", []),
-    ("in a tilde fence", "~~~\n## In a fence\n~~~", []),
-    ("in a quote", "> ## In a quote", []),
-    ("in a comment", "<!--\n## Hidden\n-->", []),
-    ("other levels", "# One\n\n### Three", []),
-    ("bold", "**Bold line**", []),
-    ("emphasis and links", "## *Of* [the plan](plan.md)", ["*Of* [the plan](plan.md)"]),
-    ("other scripts", "## 水門の予定", ["水門の予定"]),
-    ("carriage returns", "## Returned\r\n\r\nText.", ["Returned"]),
+    # name, lines, the nearest heading as it stands in the note
+    ("a sign behind", "## C#", "## C#"),
+    ("a sign behind, closed", "## F# ##", "## F# ##"),
+    ("three blanks in front", "   ## Three blanks", "   ## Three blanks"),
+    ("four blanks in front", "    ## Code", "# Shapes"),
+    ("a tab behind the signs", "##\tTabbed", "##\tTabbed"),
+    ("a tag", "##NoBlank is a tag", "# Shapes"),
+    ("underlined", "Underlined\n---", "Underlined"),
+    ("underlined with a double line", "First level\n===", "First level"),
+    ("a rule below a list", "- a point\n\n---", "# Shapes"),
+    ("in a fence", "```\n## In a fence\n```", "# Shapes"),
+    ("in a tilde fence", "~~~\n## In a fence\n~~~", "# Shapes"),
+    ("in a quote", "> ## In a quote", "# Shapes"),
+    ("in a comment", "<!--\n## Hidden\n-->", "# Shapes"),
+    ("other levels", "# One\n\n### Three", "### Three"),
+    ("bold", "**Bold line**", "# Shapes"),
+    ("emphasis and links", "## *Of* [the plan](plan.md)", "## *Of* [the plan](plan.md)"),
+    ("other scripts", "## 水門の予定", "## 水門の予定"),
+    ("carriage returns", "## Returned\r\n\r\nText.", "## Returned"),
 ]
 
 
 @pytest.mark.parametrize(
-    ("lines", "topics"),
+    ("lines", "nearest"),
     [case[1:] for case in HEADING_SHAPES],
     ids=[case[0] for case in HEADING_SHAPES],
 )
-def test_headings_of_every_shape_are_topics_or_not(
-    open_vault: OpenVault, lines: str, topics: list[str]
+def test_a_line_stands_below_its_nearest_heading_of_every_shape(
+    open_vault: OpenVault, lines: str, nearest: str
 ) -> None:
-    shown = brief(
-        open_vault(f"=== cust/acme/a.md\n# Shapes\n\n{lines}\n\n- [ ] below\n" + appendix())
-    )
-    assert shown.section(TOPICS).texts == topics
-    assert [text for _, text, _ in shown.items] == ["below"]
-
-
-def test_topics_come_from_the_newest_notes_in_turn_each_once(open_vault: OpenVault) -> None:
-    shown = brief(
-        open_vault(
-            "=== cust/acme/2026-06-01.md\n## Old one\n\n## Shared\n"
-            "=== cust/acme/2026-06-09.md\n## New one\n\n## shared\n\n## New three\n" + appendix()
-        )
-    )
-    assert shown.section(TOPICS).texts == ["New one", "Old one", "shared", "New three"]
-    assert (shown.section(TOPICS).shown, shown.section(TOPICS).total) == (4, 4)
+    rule = "A key must be returned within 24 hours."
+    shown = brief(open_vault(f"=== cust/acme/a.md\n# Shapes\n\n{lines}\n\n{rule}\n" + appendix()))
+    (quote,) = shown.section(STANDING).quotes
+    assert quote.lines[0] == nearest
+    assert quote.lines[-1] == rule
 
 
 @pytest.mark.parametrize("fence", ["```", "~~~~", "> ```", "````md"])

@@ -182,7 +182,7 @@ STANDING_LINES = [
 
 @pytest.mark.parametrize("line", STANDING_LINES)
 def test_what_always_holds_in_an_undated_note_is_standing(open_vault: OpenVault, line: str) -> None:
-    text = f"=== cust/acme/handbook.md\n# Handbook\n\nIntro.\n\n- {line}\n\n- The wall is grey.\n"
+    text = f"=== cust/acme/handbook.md\n# Handbook\n\nIntro.\n\n{line}\n\nThe wall is grey.\n"
     shown = brief(open_vault(text + appendix()))
     assert shown.standing == [line]
     dated = text.replace("handbook.md", "2026-06-01-handbook.md")

@@ -5,7 +5,7 @@ import re
 import pytest
 from conftest import OpenVault
 
-from answers.brief.reading import ACME, FACTS, ITEMS, LABELS, LEFT, RECENT, appendix, brief
+from answers.brief.reading import ACME, FACTS, ITEMS, LABELS, LEFT, appendix, brief
 from workingset_mcp.answers.answer import printed
 
 # -- open action items ------------------------------------------------------------------------------
@@ -439,8 +439,10 @@ def test_records_without_a_date_come_newest_number_first_and_living_notes_before
     open_vault: OpenVault,
 ) -> None:
     names = ("0009-old.md", "0044-new.md", "01-intro.md", "02-setup.md", "ADR-7.md", "progress.md")
-    shown = brief(open_vault("".join(f"=== cust/acme/{name}\n# T\n\nText.\n" for name in names)))
-    paths = [paths[0] for _, paths in shown.section(RECENT).marked]
+    shown = brief(
+        open_vault("".join(f"=== cust/acme/{name}\n# T\n\n- [ ] in {name}\n" for name in names))
+    )
+    paths = [source.partition(":")[0] for *_, source in shown.items]
     assert [path.rpartition("/")[2] for path in paths] == [
         "progress.md", "0044-new.md", "0009-old.md", "ADR-7.md", "01-intro.md", "02-setup.md",
     ]  # fmt: skip

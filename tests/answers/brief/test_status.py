@@ -5,7 +5,7 @@ import re
 import pytest
 from conftest import OpenVault
 
-from answers.brief.reading import LEFT, STATUS, TOPICS, appendix, brief, fence_left_open, lines_of
+from answers.brief.reading import LEFT, STATUS, appendix, brief, fence_left_open, lines_of
 from workingset_mcp.answers.answer import printed
 from workingset_mcp.answers.budget import count_tokens
 
@@ -251,7 +251,6 @@ def test_a_topic_that_contains_the_word_is_not_a_status(
         )
     )
     assert shown.status == "cust/acme/log.md:5-7"
-    assert heading in shown.section(TOPICS).texts
 
 
 def test_a_date_that_reads_two_ways_is_named_with_its_line(open_vault: OpenVault) -> None:

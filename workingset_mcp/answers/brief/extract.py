@@ -9,8 +9,8 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
-from itertools import chain, zip_longest
-from operator import attrgetter
+from itertools import chain
+from operator import itemgetter
 
 from workingset_mcp.answers.answer import Source
 from workingset_mcp.answers.brief.materials import (
@@ -25,27 +25,28 @@ from workingset_mcp.answers.brief.materials import (
 from workingset_mcp.escaping import show_name
 from workingset_mcp.index.rows import ItemRow, NoteRow, StatusRow
 from workingset_mcp.notes.dates import day_of, days_before
+from workingset_mcp.notes.kinds import ARCHIVE, LIVING, POST_MORTEM, RECORD, TRACKER
 from workingset_mcp.notes.lines import (
     DONE_STATES,
     OPEN_STATES,
     UNREAD_KIND,
     Item,
     all_folded,
-    without_comment,
 )
 from workingset_mcp.notes.note import Remark, line_digest
 from workingset_mcp.notes.words import LIVING_NAME, URGENT
 
+_WHOLE = (LIVING, RECORD, POST_MORTEM, TRACKER)  # kinds of notes that are read whole, dated or not
 STALE_BOX_DAYS = 180
 STALE_LABEL_DAYS = 365
 ACTION_WINDOW_DAYS = 45
 MOST_REPEATS = 3  # a line in more other notes than this is copied forward or comes from a template
 MOST_LISTED = 12
-TOPIC_NOTES = 60
 # `0044-choose-a-database`, `ADR-12`; two digits alone number chapters, which are read from the first.
 _RECORD_NUMBER = re.compile(
     r"(?:(?:adr|rfc|dr|decision|record)[ _-]?0*(?=\d)|(?=\d{3}))(\d{1,6})(?!\d)", re.IGNORECASE
 )
+_SERIES_NUMBER = re.compile(r"[A-Za-z]{0,12}[ _-]?0*(\d{1,6})(?:[-_.]0*(\d{1,6}))?(?!\d)")
 
 
 def read_materials(branch: Branch, reader: BranchReader) -> Materials:
@@ -56,6 +57,9 @@ def read_materials(branch: Branch, reader: BranchReader) -> Materials:
         for note in branch.notes
         if note.kind == "note" and not note.template and not note.not_current
     ]
+    sources = [
+        note for note in sources if note.genre != ARCHIVE
+    ] or sources  # a branch may be an archive
     dates = {note.id: day_of(note.date, branch.today) for note in branch.notes}
     in_order = _newest_first(sources, dates, today)
     as_of = _as_of(branch, dates, today)
@@ -75,7 +79,6 @@ def read_materials(branch: Branch, reader: BranchReader) -> Materials:
     found.unread = [_source_of(row) for row in items if row.item.kind == UNREAD_KIND]
     found.actions = _action_bullets(items, dates, as_of, today, found, reader)
     found.listed = set(_sources_shown(found))
-    found.topics = _topics(in_order, branch, reader)
     found.recent = in_order
     found.units = _units(sources, branch.today)
     found.warnings.extend(_remarks(branch))
@@ -293,28 +296,6 @@ def oldest_bullet(notes: Sequence[NoteRow], today: date) -> str:
     return newest and days_before(newest, STALE_LABEL_DAYS + ACTION_WINDOW_DAYS)
 
 
-def _topics(in_order: Sequence[NoteRow], branch: Branch, reader: BranchReader) -> list[Sourced]:
-    """Collect second-level headings, each once, taking one from each of the newest notes in turn."""
-    statuses = {(row.note.id, row.status.line) for row in branch.statuses}
-    newest = in_order[:TOPIC_NOTES]
-    headings = reader.topics([note.id for note in newest])
-    pools = [
-        [
-            (note.path, line, heading)
-            for heading, line in headings.get(note.id, ())
-            if (note.id, line) not in statuses
-        ]
-        for note in newest
-    ]
-    in_turn = [topic for topics in zip_longest(*pools) for topic in topics if topic]
-    texts = [without_comment(heading) for *_, heading in in_turn]
-    first: dict[str, Sourced] = {}
-    for (path, line, _), text, key in zip(in_turn, texts, all_folded(texts), strict=True):
-        if text and key not in first:
-            first[key] = Sourced(text, (Source(path, line),))
-    return list(first.values())
-
-
 def _source_of(row: ItemRow) -> Source:
     return Source(row.note.path, row.item.line)
 
@@ -328,14 +309,48 @@ def _day(row: ItemRow, dates: Mapping[int, str], today: date) -> str:
 def _units(notes: Sequence[NoteRow], today: date) -> list[NewUnit]:
     """Collect dated stretches up to today, newest first."""
     now = today.isoformat()
-    units = [
-        NewUnit(note, day, first, last)
+    dated = [
+        (day if _names_its_year(note, today) else date, NewUnit(note, day, first, last))
         for note in notes
+        if note.genre not in _WHOLE
         for date, first, last in note.units
         if (day := day_of(date, today)) and day <= now
     ]
-    units.sort(key=attrgetter("date"), reverse=True)  # same day: by path and line
-    return units
+    whole = [
+        (newest, NewUnit(note, newest, 1, note.line_count))
+        for note in notes
+        if note.genre in _WHOLE and (newest := _newest_day(note, today)) is not None
+    ]
+    at_root = [unit for unit in whole if _is_living_at_root(unit[1].note)]
+    others = [*dated, *(unit for unit in whole if not _is_living_at_root(unit[1].note))]
+    # The year of a folder stands before its days; of one day, and of none, records go by number. Then by path and line.
+    others.sort(key=lambda pair: (pair[0], _number_of(pair[1].note)), reverse=True)
+    at_root.sort(key=itemgetter(0), reverse=True)
+    return [unit for _, unit in (*at_root, *others)]
+
+
+def _newest_day(note: NoteRow, today: date) -> str | None:
+    """Return the newest day up to today that a note or a section of it names; None if all lie ahead."""
+    now = today.isoformat()
+    days = [day_of(note.date, today), *(day_of(unit.date, today) for unit in note.units)]
+    return max((day for day in days if day <= now), default=None)
+
+
+def _names_its_year(note: NoteRow, today: date) -> bool:
+    """Whether a note is about a whole year that is over, as `annual-report-2025` is; a folder's year says less."""
+    is_over = len(note.date) == 4 and note.date < today.isoformat()[:4]
+    return is_over and note.date in _name_of(note.path)
+
+
+def _number_of(note: NoteRow) -> tuple[int, int]:
+    """The number of a note in a series: 44 of `0044-choose`, (2025, 2) of `PM2025-002`; 0 if it has none."""
+    found = _SERIES_NUMBER.match(_name_of(note.path))
+    return (int(found[1]), int(found[2] or 0)) if found else (0, 0)
+
+
+def _is_living_at_root(note: NoteRow) -> bool:
+    """Whether a note tells how its whole branch stands, not how a folder of it does."""
+    return note.genre == LIVING and note.path.rpartition("/")[0] in (note.branch, "")
 
 
 def _remarks(branch: Branch) -> Iterator[str]:

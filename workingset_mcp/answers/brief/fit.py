@@ -98,11 +98,12 @@ def _render_all(
     materials: Materials, reader: BranchReader, caps: SectionCaps, limits: dict[str, int]
 ) -> dict[str, Rendered]:
     used: dict[str, int] = {}
+    shown: set[tuple[str, int]] = set()
     found: dict[str, Rendered] = {}
     for section in SECTIONS:
         title = count_tokens(f"## {section.title} (000 of 000)\n")
         tokens = limits[section.title] - title
-        one = section.render(SectionRoom(materials, reader, caps, max(0, tokens), used))
+        one = section.render(SectionRoom(materials, reader, caps, max(0, tokens), used, shown))
         found[section.title] = one if tokens > 0 else Rendered("", one.left_out)
     return found
 

@@ -16,14 +16,15 @@ from workingset_mcp.answers.answer import (
     quoted_block,
     source_mark,
 )
+from workingset_mcp.answers.brief.map import mapped
 from workingset_mcp.answers.brief.materials import BranchReader, Materials, Sourced
-from workingset_mcp.answers.brief.newest import newest_notes, runs_of
-from workingset_mcp.answers.brief.undated import standing_lines
+from workingset_mcp.answers.brief.newest import newest_notes, printed_lines
+from workingset_mcp.answers.brief.structure import numbered
+from workingset_mcp.answers.brief.undated import pick_standing, standing_lines
 from workingset_mcp.answers.budget import (
     clipped,
     count_tokens,
     echo_tokens,
-    least_tokens,
     take_lines,
 )
 from workingset_mcp.escaping import show_name
@@ -35,6 +36,7 @@ VERSION = 3
 SPARE = 0.7
 UPTO = (0.5, 0.6, 0.9)
 STATUS_RECENT_DAYS = 45
+MASS_OF_BOXES = 40
 
 
 class SectionCaps(NamedTuple):
@@ -48,15 +50,12 @@ class SectionCaps(NamedTuple):
     contact: int = 6
     rule: int = 20
     lead: int = 6
-    standing_tokens: int = 550
+    standing_tokens: int = 850
     standing_tokens_beside_status: int = 300
-    topics: int = 20
-    topics_tokens: int = 80
-    recent: int = 8
-    recent_tokens: int = 100
+    map_tokens: int = 320
     undated_status_tokens: int = 300
     newest_tokens: int = 620
-    newest_tokens_without_status: int = 1_400
+    newest_tokens_without_status: int = 1_250
     newest_tokens_beside_long_status: int = 400
 
     def for_budget(self, budget_tokens: int) -> "SectionCaps":
@@ -74,6 +73,7 @@ class SectionRoom(NamedTuple):
     caps: SectionCaps
     tokens: int
     used: dict[str, int]  # tokens of sections whose unused room goes to others
+    shown: set[tuple[str, int]]  # (path, line) of what quotes of sections before show
 
 
 class Rendered(NamedTuple):
@@ -168,7 +168,8 @@ def _status(room: SectionRoom) -> Rendered:
 
 
 def _status_block(lines: Sequence[str], source: Source, last: int) -> str:
-    return f"{quoted_block(chr(10).join(lines), 1, source._replace(last=last))}\n"
+    text = chr(10).join(numbered(lines, source.first))
+    return f"{quoted_block(text, 1, source._replace(last=last))}\n"
 
 
 def _block_border(lines: Sequence[str], fitting: int) -> int:
@@ -188,6 +189,7 @@ def _newest(room: SectionRoom) -> Rendered:
     most = min(most, materials.source_tokens // 2)
     newest = newest_notes(materials, room.reader, min(room.tokens, most))
     room.used["newest"] = newest.tokens
+    room.shown.update(newest.shown)
     left: tuple[str, ...] = ()
     if newest.left_out:
         plural = "s" if newest.notes != 1 else ""
@@ -201,7 +203,7 @@ def _has_recent_status(materials: Materials) -> bool:
     status = materials.status
     if status is None or not status.status.date or not materials.as_of:
         return False
-    newest = materials.units[0].date if materials.units else materials.as_of
+    newest = max((unit.date for unit in materials.units), default="") or materials.as_of
     return status.status.date >= days_before(newest, STATUS_RECENT_DAYS)
 
 
@@ -237,13 +239,19 @@ def _open_items(room: SectionRoom) -> Rendered:
 def _box_lines(room: SectionRoom) -> list[str]:
     """Print the open boxes, each with its sources and the places that mark it done."""
     lines = []
-    for one in room.materials.open_items[: room.caps.open_items]:
+    for one in room.materials.open_items[: _most_boxes(room)]:
         also = f", and {len(one.sources) - 5} more" if len(one.sources) > 5 else ""
         text = cut_line(one.item.text, one.sources[0], room.tokens)
         if one.done_in:
             also += f" · done in {', '.join(map(str, one.done_in[:3]))}"
         lines.append(f"- [{one.item.state}] {marked_line(text, *one.sources[:5], also=also)}\n")
     return lines
+
+
+def _most_boxes(room: SectionRoom) -> int:
+    """Return the cap on boxes: a mass of them (a tracker, a plan) is counted, and only its first are listed."""
+    is_mass = len(room.materials.open_items) > MASS_OF_BOXES
+    return room.caps.open_items // 3 if is_mass else room.caps.open_items
 
 
 def _items_left_out(materials: Materials, boxes: int, bullets: int) -> Iterator[str]:
@@ -267,7 +275,7 @@ def _items_left_out(materials: Materials, boxes: int, bullets: int) -> Iterator[
 
 def _most_actions(room: SectionRoom) -> int:
     """Return the cap on bullets without a box: lower if people use boxes."""
-    boxes = min(len(room.materials.open_items), room.caps.open_items)
+    boxes = min(len(room.materials.open_items), _most_boxes(room))
     return max(room.caps.actions // 2, room.caps.actions - boxes // 2)
 
 
@@ -302,59 +310,33 @@ def _standing(room: SectionRoom) -> Rendered:
     limit = min(room.tokens, most_tokens, materials.source_tokens * 2 // 5)
     if not materials.standing:
         materials.standing.update(standing_lines(room.reader, materials.recent))
-    picked: dict[str, dict[int, str]] = {}
-    used = 0
-    for kind, most, up_to in (
-        ("rhythm", caps.rhythm, UPTO[0]), ("contact", caps.contact, UPTO[1]), ("rule", caps.rule, UPTO[2]),
-        ("lead", caps.lead, 1.0),
-    ):  # fmt: skip
-        count = 0
-        for line in materials.standing.get(kind, ()):
-            if count == most or used + 6 > limit * up_to:
-                break
-            if used + least_tokens(line.text) + 5 > limit * up_to:
-                continue  # too long even by the lower bound
-            cost = count_tokens(line.text) + 5
-            cost += 0 if line.path in picked else 10 + count_tokens(line.path)
-            if used + cost > limit * up_to:
-                continue
-            picked.setdefault(line.path, {})[line.line] = line.text
-            used += cost
-            count += 1
+    picked = pick_standing(
+        materials,
+        room.reader,
+        limit,
+        (
+            ("rhythm", caps.rhythm, UPTO[0]), ("contact", caps.contact, UPTO[1]), ("rule", caps.rule, UPTO[2]),
+            ("lead", caps.lead, 1.0),
+        ),
+    )  # fmt: skip
     text = "".join(
-        _quoted_lines(path, picked[path], at) for at, path in enumerate(picked, start=20)
+        printed_lines(unit, sorted(numbers), at)
+        for at, (unit, numbers) in enumerate(picked, start=20)
     )
-    total = sum(len(lines) for lines in materials.standing.values())
-    shown = sum(map(len, picked.values()))
-    rest = counted(total - shown, "more standing line")
-    left = (f"- {rest} of undated notes",) if total > shown else ()
+    room.shown.update((unit.unit.note.path, line) for unit, numbers in picked for line in numbers)
+    rest = sum(
+        (line.path, line.line) not in room.shown
+        for lines in materials.standing.values()
+        for line in lines
+    )
+    left = (f"- {counted(rest, 'more standing line')} of undated notes",) if rest else ()
     return Rendered(f"\n{text}" if text else "", left)
 
 
-def _quoted_lines(path: str, lines: dict[int, str], number: int) -> str:
-    """Print lines of one note: a single line with its source mark, more as one quote that names them all."""
-    if len(lines) == 1:
-        ((line, text),) = lines.items()
-        return f"- {marked_line(text, Source(path, line))}\n"
-    ordered = sorted(lines)
-    text = "\n".join(f"- {lines[line]}" for line in ordered)
-    return f"{quoted_block(text, number, *runs_of(path, ordered))}\n"
-
-
-def _topics(room: SectionRoom) -> Rendered:
-    room = room._replace(tokens=min(room.tokens, room.caps.topics_tokens))
-    return _list(room, room.materials.topics, room.caps.topics)
-
-
-def _recent(room: SectionRoom) -> Rendered:
-    notes = room.materials.recent
-    lines = [
-        f"- {note.date or 'undated'} {marked_line(note.title, Source(note.path))}\n"
-        for note in notes[: room.caps.recent]
-    ]
-    fitting = take_lines(lines, min(room.tokens, room.caps.recent_tokens))
-    text = "".join(lines[:fitting])
-    return Rendered(f" ({fitting} of {len(notes)})\n{text}" if text else "")
+def _map(room: SectionRoom) -> Rendered:
+    limit = min(room.tokens, room.caps.map_tokens)
+    text = mapped(room.materials, room.reader, room.shown, limit)
+    return Rendered(f"\n{text}" if text else "")
 
 
 def _list(
@@ -384,6 +366,5 @@ SECTIONS: tuple[BriefSection, ...] = (
     BriefSection("Recent decisions / owners / blockers", 0.10, 4, _decisions),
     BriefSection("Standing", 0.10, 5, _standing),
     BriefSection("Facts", 0.05, 6, _facts),
-    BriefSection("Topics covered", 0.0, 8, _topics),
-    BriefSection("Most recent notes", 0.05, 7, _recent),
+    BriefSection("Where more stands", 0.10, 7, _map),
 )

@@ -12,6 +12,8 @@ from datetime import date
 from typing import NamedTuple
 
 from workingset_mcp.answers.answer import Source
+from workingset_mcp.answers.brief.structure import INTRODUCES, Structure
+from workingset_mcp.answers.budget import count_tokens, least_tokens
 from workingset_mcp.index import View
 from workingset_mcp.index.rows import ItemRow, NoteRow, StatusRow
 from workingset_mcp.notes.lines import Item
@@ -56,10 +58,6 @@ class BranchReader:
         """Return the standing lines of undated notes as (note id, line, kind, text)."""
         return self.view.standing_lines(self.name)
 
-    def topics(self, note_ids: Sequence[int]) -> Mapping[int, Sequence[tuple[str, int]]]:
-        """Return the second-level headings of notes with their line numbers, by note id."""
-        return self.view.headings(note_ids, 2)
-
     def line_digests(self) -> "array[int]":
         """Return the line digests of all notes; a line counts once for each note."""
         digests = array("I")
@@ -91,6 +89,10 @@ class StandingLine(NamedTuple):
     text: str
 
 
+QUOTE_TOKENS = 16  # of the two marks of a quote, without its path
+RUN_TOKENS = 7  # of one more run: its lines in the mark, its number, the gap before it
+
+
 class NewUnit(NamedTuple):
     """A dated stretch of a note."""
 
@@ -113,18 +115,51 @@ class TellingLine:
 
 
 @dataclass(frozen=True, slots=True)
-class NewestUnit:
-    """One of the newest units, with its printed heading and its telling lines."""
+class ReadUnit:
+    """A stretch of a note, read: its printed heading, its telling lines, what its lines belong to."""
 
     unit: NewUnit
     head: str
     head_tokens: int
     lines: list[TellingLine]
     outline: Outline
+    structure: Structure
+    _tokens: dict[int, int] = field(default_factory=dict)
 
-    def text_of(self, line: int) -> str:
-        """Return a line of the note by its number."""
-        return self.outline.lines[line - self.unit.first_line]
+    def bound(self, line: TellingLine) -> set[int]:
+        """Return a line with what gives it meaning, by numbers of the note."""
+        return self.bound_lines(line.number, line.last)
+
+    def bound_lines(self, first: int, last: int) -> set[int]:
+        """Return lines with what gives them meaning, by numbers of the note."""
+        offset = self.unit.first_line - 1
+        bound = self.structure.with_meaning(first - offset, last - offset)
+        return {at + offset for at in bound}
+
+    def cost_of(self, added: set[int], picked: set[int], most: int) -> int:
+        """Return the tokens that lines add to those picked; a lower bound if that is over `most`."""
+        beside = added | picked
+        cost = RUN_TOKENS * sum(one - 1 not in beside for one in added)
+        least = cost + sum(map(self.least_tokens, added))
+        return least if least > most else cost + sum(map(self.tokens_of, added))
+
+    def only_introduces(self, lines: frozenset[int]) -> bool:
+        """Return whether the last of these lines introduces what is not among them."""
+        return bool(INTRODUCES.search(self.outline.lines[max(lines) - self.unit.first_line]))
+
+    def length_of(self, line: int) -> int:
+        """Return the characters of a line of the note."""
+        return len(self.outline.lines[line - self.unit.first_line])
+
+    def least_tokens(self, line: int) -> int:
+        """Return a lower bound of a line's tokens."""
+        return least_tokens(self.outline.lines[line - self.unit.first_line])
+
+    def tokens_of(self, line: int) -> int:
+        """Return the tokens of a line of the note, with its line end."""
+        if line not in self._tokens:
+            self._tokens[line] = count_tokens(self.outline.lines[line - self.unit.first_line]) + 1
+        return self._tokens[line]
 
 
 @dataclass(slots=True)
@@ -146,10 +181,9 @@ class Materials:
     stale_labels: int = 0
     unread: list[Source] = field(default_factory=list)  # look like boxes, and are not read as such
     copied_forward: int = 0
-    topics: list[Sourced] = field(default_factory=list)
     recent: list[NoteRow] = field(default_factory=list)
     units: list[NewUnit] = field(default_factory=list)
-    newest: list[NewestUnit] = field(default_factory=list)  # read on demand
+    newest: list[ReadUnit] = field(default_factory=list)  # read on demand
     standing: dict[str, list[StandingLine]] = field(default_factory=dict)  # by kind, read on demand
     override: tuple[str, str] | None = None
     status_lines: tuple[str, ...] = ()  # lines of the status block, used by hooks

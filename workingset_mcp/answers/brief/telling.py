@@ -16,7 +16,10 @@ from workingset_mcp.answers.brief.materials import (
     TellingLine,
     repeats_of,
 )
+from workingset_mcp.answers.brief.structure import goes_on
+from workingset_mcp.answers.brief.worth import worth_in_kind
 from workingset_mcp.notes.dates import find_dates
+from workingset_mcp.notes.kinds import AGENDA
 from workingset_mcp.notes.lines import bare_line, without_link_targets
 from workingset_mcp.notes.note import line_digests
 from workingset_mcp.notes.outline import Heading, LineKind, Outline
@@ -34,11 +37,9 @@ from workingset_mcp.notes.words import (
 )
 
 LEAST_TOPIC_CHARACTERS = 12  # shorter headings (Discussion, Notes) name no topic
-WRAPPED = 60  # characters; a shorter line was not wrapped by an editor
 REPEAT_PENALTY = 2.0
 EXPIRED = -2.0
 ONLY_LINK = re.compile(r"^\W*(?:https?://\S+|!?\[[^\]]{0,300}\]\([^)]{0,1000}\))\W*$")
-_ENDS = ".!?:;。！？：；\\|>"
 _LETTER = re.compile(r"\w{2}")
 _TABLE_RULE = re.compile(r"^\|?[\s:|-]+\|?$")
 _FENCE = re.compile(r"^[\s>]*(?:```|~~~)")
@@ -73,7 +74,9 @@ def telling_lines(
     found: list[TellingLine] = []
     for (at, raw, heading, topic), digest in zip(candidates, digests, strict=True):
         times = repeats[digest]
-        if times > MOST_REPEATS + 1:
+        if (
+            times > MOST_REPEATS + 1 and unit.note.genre != AGENDA
+        ):  # what is still open stands in each
             continue
         number = unit.first_line + at - 1
         before = found[-1] if found else None
@@ -81,7 +84,7 @@ def telling_lines(
             before
             and before.last == number - 1
             and at not in outline.item_depth
-            and _goes_on(outline.lines[at - 2], raw)
+            and goes_on(outline.lines[at - 2], raw)
         ):
             before.last, before.text = number, f"{before.text} {raw.strip()}"
             continue
@@ -92,9 +95,14 @@ def telling_lines(
                 topic and topic + unit.first_line - 1, number,
             )
         )  # fmt: skip
-    today, older = materials.branch.today.isoformat(), unit.date < materials.units[0].date
+    today, older = (
+        materials.branch.today.isoformat(),
+        unit.date < max(one.date for one in materials.units),
+    )
     for line in found:
         line.score += _score(line.text, unit.date, today, older=older)
+        path = outline.headings_at(line.number - unit.first_line + 1)
+        line.score += worth_in_kind(unit.note.genre, path, line.text)
     return found
 
 
@@ -124,14 +132,6 @@ def _shown_elsewhere(materials: Materials, unit: NewUnit) -> set[int]:
     if row and row.note.id == unit.note.id:
         shown.update(range(row.status.line, row.status.last_line + 1))
     return shown
-
-
-def _goes_on(before: str, line: str) -> bool:
-    """Return whether a line continues the wrapped line before it."""
-    if line.lstrip()[:1].islower():
-        return True
-    ended = before.rstrip()
-    return len(ended) > WRAPPED and ended[-1] not in _ENDS
 
 
 def _above(passed: Sequence[Heading], path: Sequence[str]) -> _Above:
@@ -176,7 +176,8 @@ def _score(raw: str, day: str, today: str, *, older: bool) -> float:
 
 def _worth_of_dates(text: str, day: str, today: str, *, ahead: bool) -> float:
     """Score the dates of a line: plans count, most of all for a day still ahead; expired plans count less."""
-    dates = [date.value for date in find_dates(text, year=int(day[:4])) if date.value]
+    year = int(day[:4]) if day else None
+    dates = [date.value for date in find_dates(text, year=year) if date.value]
     if not dates:
         return 2.0 * ahead
     if any(value >= today for value in dates):

@@ -5,14 +5,25 @@ Not here: what makes a line a standing line (`notes`).
 
 from collections.abc import Sequence
 
-from workingset_mcp.answers.brief.materials import BranchReader, StandingLine
+from workingset_mcp.answers.brief.materials import (
+    QUOTE_TOKENS,
+    BranchReader,
+    Materials,
+    NewUnit,
+    ReadUnit,
+    StandingLine,
+)
+from workingset_mcp.answers.brief.structure import Structure
+from workingset_mcp.answers.budget import count_tokens, least_tokens
 from workingset_mcp.index.rows import NoteRow
 from workingset_mcp.notes.lines import STANDING_KINDS, all_folded
+from workingset_mcp.notes.markdown import outline_of
 from workingset_mcp.notes.words import FIRST_NOTES, STRONG_RULE, plainly
 
 NEXT_OF_NOTE = 0.7  # penalty for each further line of the same note
 FIRST_LEAD = 10  # bonus for a line of a top-level README, except rules
 LONG_CHARACTERS = 240
+_LEAST_LINE_TOKENS = 6
 
 
 def standing_lines(
@@ -44,6 +55,48 @@ def standing_lines(
             [StandingLine(undated[at].path, line, text) for _, at, line, text in entries]
         )
     return found
+
+
+def pick_standing(
+    materials: Materials, reader: BranchReader, limit: int, kinds: Sequence[tuple[str, int, float]]
+) -> list[tuple[ReadUnit, set[int]]]:
+    """Pick standing lines that fit, with what gives them meaning, as line numbers of each note.
+
+    `kinds`: each with its most lines, and the share of the limit that is used up when it ends.
+    """
+    notes = {note.path: note for note in materials.recent}
+    units: dict[str, ReadUnit] = {}
+    picked: dict[str, set[int]] = {}
+    used = 0
+    for kind, most, up_to in kinds:
+        count = 0
+        for line in materials.standing.get(kind, ()):
+            room = int(limit * up_to) - used
+            if count == most or room < _LEAST_LINE_TOKENS:
+                break
+            if least_tokens(line.text) > room:
+                continue
+            unit = units.get(line.path) or read_whole(reader, notes[line.path])
+            units[line.path] = unit
+            have = picked.get(line.path, set())
+            added = unit.bound_lines(line.line, line.line) - have
+            mark = 0 if have else unit.head_tokens
+            cost = unit.cost_of(added, have, room - mark) + mark
+            if cost <= room:
+                picked[line.path] = have | added
+                used += cost
+                count += bool(added)
+    return [(units[path], lines) for path, lines in picked.items()]
+
+
+def read_whole(reader: BranchReader, note: NoteRow) -> ReadUnit:
+    """Read a whole note."""
+    lines = reader.lines(note, 1, note.line_count)
+    outline = outline_of("\n".join(lines))
+    mark = QUOTE_TOKENS + count_tokens(note.path)
+    return ReadUnit(
+        NewUnit(note, "", 1, note.line_count), "", mark, [], outline, Structure(outline)
+    )
 
 
 def _strength(kind: str, text: str) -> float:

@@ -245,19 +245,6 @@ class SqliteView:
         sql += f" WHERE s.id IN ({columns.marks(ids)})"
         return {row[0]: columns.section_row(row) for row in self._all(sql, *ids)}
 
-    def headings(self, note_ids: Sequence[int], level: int) -> dict[int, list[tuple[str, int]]]:
-        """Return note id -> [(text, line)]: the headings of one level, each heading path once."""
-        rows = self._all(
-            f"SELECT n.id, n.title, s.headings, s.first_line FROM {_SECTIONS_OF_NOTES}"
-            f" WHERE s.level = ? AND s.opens AND n.id IN ({columns.marks(note_ids)}) ORDER BY n.id, s.id",
-            level, *note_ids,
-        )  # fmt: skip
-        found: dict[int, dict[str, tuple[str, int]]] = {}
-        for note_id, title, headings, line in rows:
-            own = title if headings == "\r" else headings.rpartition("\n")[2]
-            found.setdefault(note_id, {}).setdefault(headings, (own, line))
-        return {note_id: list(paths.values()) for note_id, paths in found.items()}
-
     def items(
         self, kinds: Sequence[str], branch: str | None = None, notes: dict[int, NoteRow] | None = None,
         *, bullets_since: str = "",
