@@ -35,6 +35,7 @@ _SOURCE = re.compile(r"_\[([^\]\n]+)\]_")
 _ITEM = re.compile(r"^- \[(.)\] (.*?) _\[([^\]]*)\]_$", re.MULTILINE)
 _BULLET = re.compile(r"^- (?!\[.\] )(.*?) _\[([^\]]*)\]_$", re.MULTILINE)
 _HIT = re.compile(r"^### (.+?):(\d[\d,-]*)(?: · .*)?$", re.MULTILINE)
+_MAP = "Where more stands"
 _QUOTE = re.compile(r"<!-- quote \d+ [^\n]*? -->\n(.*?)\n?<!-- /quote \d+ -->", re.DOTALL)
 _LINE_NUMBER = re.compile(r"^\d+\| ", re.MULTILINE)
 
@@ -317,7 +318,7 @@ def said(condition: bool, text: str) -> Iterator[str]:
 
 
 def order_of(text: str) -> list[str]:
-    body = section(text, "Most recent notes")
+    body = section(text, _MAP)
     return [
         source.rpartition(":")[0] if re.search(r":\d+$", source) else source
         for source in _SOURCE.findall(body)
@@ -368,8 +369,8 @@ CHECKS: Mapping[str, Any] = {
     "valid_utf8": lambda r, w, v, c: said(r.text.encode("utf-8", "replace").decode() == r.text, "no valid UTF-8"),
     "no_absolute_path": lambda r, w, v, c: said(str(v.parent) not in r.text, "an absolute path"),
     "recent_order": lambda r, w, v, c: said(order_of(r.text)[: len(w)] == w, f"order {order_of(r.text)}"),
-    "topics_include": lambda r, w, v, c: (f"no topic {t!r}" for t in w if t not in section(r.text, "Topics covered")),
-    "topics_exclude": lambda r, w, v, c: (f"topic {t!r}" for t in w if t and t in section(r.text, "Topics covered")),
+    "topics_include": lambda r, w, v, c: (f"no topic {t!r}" for t in w if t not in section(r.text, _MAP)),
+    "topics_exclude": lambda r, w, v, c: (f"topic {t!r}" for t in w if t and t in section(r.text, _MAP)),
     "any_of": check_any_of,
 }  # fmt: skip
 

@@ -149,6 +149,7 @@ def _status(room: SectionRoom) -> Rendered:
         room = room._replace(tokens=min(room.tokens, room.caps.undated_status_tokens))
     tokens = count_tokens(whole)
     room.used["status"] = min(tokens, room.tokens)
+    room.shown.update((note.path, line) for line in range(status.line, status.last_line + 1))
     if tokens <= room.tokens:
         return Rendered(whole, tokens=tokens)
     call = called("open_source_file", "path", note.path, room.materials.most_name)

@@ -8,9 +8,11 @@ from typing import NamedTuple
 
 from workingset_mcp.answers.answer import Source, marked_line
 from workingset_mcp.answers.brief.materials import BranchReader, Materials, ReadUnit
+from workingset_mcp.answers.brief.newest import says_more
 from workingset_mcp.answers.brief.undated import read_whole
 from workingset_mcp.answers.budget import take_lines
-from workingset_mcp.notes.lines import without_link_targets
+from workingset_mcp.index.rows import NoteRow
+from workingset_mcp.notes.lines import without_comment, without_link_targets
 
 MOST_MAPPED = 14  # notes
 LEAST_MAPPED = 6  # if so few hold more than is shown, the newest others are named by their titles
@@ -29,25 +31,49 @@ class _Place(NamedTuple):
 def mapped(
     materials: Materials, reader: BranchReader, shown: Iterable[tuple[str, int]], limit_tokens: int
 ) -> str:
-    """Print one line a note, those with the most first: its path, and its headings with the most."""
+    """Print one line a note, the newest first: its date and title, its headings with the most, its path."""
     seen = set(shown)
-    places = sorted(_places(materials, seen), key=lambda place: -sum(place.worth.values()))
     units = {unit.unit.note.path: unit for unit in materials.newest}
     notes = {note.path: note for note in materials.recent}
-    lines = []
-    for place in places[:MOST_MAPPED]:
-        unit = units.get(place.path) or read_whole(reader, notes[place.path])
-        headings = _headings(unit, place.worth)
-        if headings:
-            text = " · ".join(without_link_targets(heading) for heading in headings)
-            lines.append(f"- {marked_line(text, Source(place.path))}\n")
-    named = {path for path, _ in seen} | {place.path for place in places}
-    others = [note for note in materials.recent if note.path not in named]
-    lines += [
-        f"- {marked_line(note.title, Source(note.path))}\n"
-        for note in others[: max(0, LEAST_MAPPED - len(lines))]
-    ]
-    return "".join(lines[: take_lines(lines, limit_tokens)])
+
+    def read(path: str) -> ReadUnit:
+        return units.get(path) or read_whole(reader, notes[path])
+
+    places = sorted(_places(materials, seen), key=lambda place: -sum(place.worth.values()))
+    named = {place.path: _headings(read(place.path), place.worth) for place in places[:MOST_MAPPED]}
+    shown_paths = {path for path, _ in seen}
+    for note in materials.recent[:MOST_MAPPED]:
+        if len(named) < LEAST_MAPPED and note.path not in named:
+            topics = _topics(read(note.path), note.path, seen)
+            if topics or note.path not in shown_paths:
+                named[note.path] = topics
+    lines = {
+        path: f"- {marked_line(_said(notes[path], headings), Source(path))}\n"
+        for path, headings in named.items()
+    }
+    fitting = set(list(lines)[: take_lines(list(lines.values()), limit_tokens)])
+    return "".join(lines[note.path] for note in materials.recent if note.path in fitting)
+
+
+def _said(note: NoteRow, headings: Sequence[str]) -> str:
+    """The date and the title of a note where its path does not say them, then headings."""
+    date = note.date if note.date and note.date not in note.path else ""
+    title = note.title if says_more(note.title, note.path) or not headings else ""
+    name = " ".join(filter(None, (date, without_comment(title))))
+    said = (without_comment(without_link_targets(heading)) for heading in headings)
+    topics = " · ".join(heading for heading in said if heading and heading != title)
+    return ": ".join(filter(None, (name, topics)))
+
+
+def _topics(unit: ReadUnit, path: str, seen: set[tuple[str, int]]) -> list[str]:
+    """The first headings of the second level that are not shown."""
+    return [
+        mark.text
+        for mark in unit.outline.headings
+        if mark.level == 2
+        and mark.text
+        and (path, mark.line + unit.unit.first_line - 1) not in seen
+    ][:_MOST_HEADINGS]
 
 
 def _places(materials: Materials, shown: set[tuple[str, int]]) -> Iterator[_Place]:

@@ -97,7 +97,7 @@ def _units(materials: Materials, reader: BranchReader) -> Iterator[ReadUnit]:
         if length < LEAST_UNIT_CHARACTERS:
             continue
         said = [unit.date] if unit.date and unit.date not in unit.note.path else []
-        if _says_more(unit.note.title, unit.note.path):
+        if says_more(unit.note.title, unit.note.path):
             said.append(unmarked_line(unit.note.title))
         head = f"### {' · '.join(said)}\n" if said else ""
         tokens = count_tokens(head) + count_tokens(unit.note.path) + QUOTE_TOKENS
@@ -107,7 +107,7 @@ def _units(materials: Materials, reader: BranchReader) -> Iterator[ReadUnit]:
             return
 
 
-def _says_more(title: str, path: str) -> bool:
+def says_more(title: str, path: str) -> bool:
     """Return whether a title says something that the path does not."""
     letters = _NO_LETTERS.sub("", title.casefold())
     return bool(letters) and letters not in _NO_LETTERS.sub("", path.casefold())
