@@ -3,8 +3,10 @@
     python bench/counts.py VAULT...
 
 Each question is one call of `list_items`. The second count walks the lines of the files; it knows fences,
-comments, front matter and hidden folders, and uses none of the product's code. Prints one row per kind of
-question, then every answer that differs. Not here: which of two differing answers is right.
+comments, front matter, hidden folders, templates, lists of who was present, and boxes in all their forms (drawn
+signs, words, states of a person's own), and uses none of the product's code. A ticked sign (`✓`) counts only in a note
+that draws open boxes too: elsewhere it says what a product can do. Vaults without carrier folders only. Prints one
+row per kind of question, then every answer that differs. Not here: which of two differing answers is right.
 """
 
 import argparse
@@ -20,9 +22,31 @@ from workingset_mcp.answers.answer import printed
 from workingset_mcp.settings import Settings
 from workingset_mcp.workspace.facade import Workspace
 
-STATES = {"open": " ", "done": "xX", "in_progress": "/", "cancelled": "-"}
+STATES = ("open", "done", "in_progress", "cancelled")
 MOST_ASKED = 8  # per kind and vault, the largest groups
-_BOX = re.compile(r"[ \t]*(?:> ?)*[ \t]*(?:[-*+]|\d+[.)])[ \t]+\[(.)\][ \t]+(\S.*)$")
+_BOX = re.compile(
+    r"[ \t]*(?:> ?)*[ \t]*(?:(?P<mark>[-*+•]|\d+[.)])[ \t]+)?"
+    r"(?:\\?\[(?P<state>.)\\?\]|(?P<sign>[☐◻⬜▢□❏☑☒✓])\ufe0f?"
+    r"|(?P<word>TODO|DOING|NOW|LATER|WAITING|IN-PROGRESS|DONE|CANCELL?ED))[ \t]+(?P<text>\S.*)$"
+)
+_STATE_OF = {
+    **dict.fromkeys("xX☑☒✓", "done"), **dict.fromkeys("-<>", "cancelled"), "/": "in_progress",
+    "DONE": "done", "CANCELLED": "cancelled", "CANCELED": "cancelled", "DOING": "in_progress",
+    "IN-PROGRESS": "in_progress",
+}  # fmt: skip
+_OPEN_SIGN = re.compile(r"^[ \t>]*(?:[-*+•][ \t]+)?[☐◻⬜▢□❏]", re.MULTILINE)
+_NO_STATES = "[](^"  # a footnote, a link
+_STRUCK = re.compile(r"~~[^~]+~~\W*$")
+_DROPPED = re.compile(r"❌\ufe0f?[ \t]*20\d\d-\d\d-\d\d")
+_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*)")
+_PRESENT = re.compile(
+    r"\W*(?:\w+ )?(?:attend|present\b|absent|apolog|regrets|participants|anwesend|abwesend|teilnehm|présents"
+    r"|asistentes|出席|参会)",
+    re.IGNORECASE,
+)
+_TEMPLATE = re.compile(
+    r"(?:^|[/_. -])(?:templates?|vorlagen?|checklists?|模板)(?:[/_. -]|$)", re.IGNORECASE
+)
 _ITEM = re.compile(r"[ \t]*(?:> ?)*[ \t]*(?:[-*+]|\d+[.)])[ \t]")
 _FENCE = re.compile(r"[ \t]*(?:> ?)*[ \t]*(?:(?:[-*+]|\d+[.)])[ \t]+)*(`{3,}(?=[^`]*$)|~{3,})")
 _DAY = re.compile(r"(20\d\d)-(\d\d)-(\d\d)")
@@ -60,7 +84,9 @@ def notes_of(root: Path) -> dict[str, str]:
 
 
 def boxes_of(path: str, text: str) -> Iterator[Box]:
-    """Checkboxes outside fences, indented code, comments and front matter."""
+    """Boxes of every form outside fences, indented code, comments, front matter and attendance lists."""
+    headings: list[tuple[int, str]] = []
+    ticks = bool(_OPEN_SIGN.search(text))
     fence, comment = "", False
     in_list, code, after_blank = False, False, True
     lines = re.split(r"\r\n|\n|\r", text)
@@ -80,11 +106,30 @@ def boxes_of(path: str, text: str) -> Iterator[Box]:
             comment = "-->" not in line
         else:
             code = line.startswith(("    ", "\t")) and not in_list and (after_blank or code)
-            if not code and (matched := _BOX.match(line)):
-                yield Box(path, matched[1], matched[2])
+            if heading := _HEADING.match(line):
+                level = len(heading[1])
+                headings = [*(one for one in headings if one[0] < level), (level, heading[2])]
+            present = any(_PRESENT.match(text) for _, text in headings)
+            if not code and not present and (box := _box(path, line, ticks=ticks)):
+                yield box
             goes_on = in_list and (not after_blank or line[:1] in ("", " ", "\t"))
             in_list = not code and (goes_on or bool(_ITEM.match(line)))
         after_blank = not line.strip()
+
+
+def _box(path: str, line: str, *, ticks: bool) -> Box | None:
+    """The box of a line; a sign without a list mark is one too, square brackets and words are not."""
+    found = _BOX.match(line)
+    if not found or not (found["mark"] or found["sign"]) or (found["state"] or "x") in _NO_STATES:
+        return None
+    if found["sign"] == "✓" and not ticks:
+        return None
+    state = _STATE_OF.get(found["state"] or found["sign"] or found["word"], "open")
+    if state in ("open", "in_progress") and _STRUCK.match(found["text"]):
+        state = "done"
+    elif state in ("open", "in_progress") and _DROPPED.search(found["text"]):
+        state = "cancelled"
+    return Box(path, state, found["text"])
 
 
 class Asked:
@@ -108,6 +153,13 @@ class Asked:
         for name, count in rows[:MOST_ASKED]:
             self._note(about, kind, {"group_by": group, "row": name}, expected[name], int(count))
 
+    def sum_of_owners(self, total: int) -> None:
+        """Group by owner: the groups add up to the total, or the answer says why they do not."""
+        said = printed(self._workspace.items("open", group_by="owner", budget=30_000))
+        rows = re.findall(r"^\| (?:.+) \| (\d+) \|$", said, re.MULTILINE)
+        adds_up = sum(map(int, rows)) == total or "several owners" in said or "more group" in said
+        self._note("groups of owners add up", "open", {"group_by": "owner"}, 1, int(adds_up))
+
     def _note(self, about: str, kind: str, filters: Any, expected: int, found: int) -> None:
         tally = self._equal.setdefault(about, [0, 0])
         tally[0] += 1
@@ -120,13 +172,19 @@ class Asked:
 def ask_everything(asked: Asked, root: Path) -> None:
     """Ask every kind of question of a vault."""
     notes = notes_of(root)
-    boxes = [box for path, text in notes.items() for box in boxes_of(path, text)]
-    for kind, marks in STATES.items():
-        of_kind = [box for box in boxes if box.state in marks]
+    boxes = [
+        box
+        for path, text in notes.items()
+        if not _TEMPLATE.search(path)
+        for box in boxes_of(path, text)
+    ]
+    for kind in STATES:
+        of_kind = [box for box in boxes if box.state == kind]
         asked.total("boxes of a state", len(of_kind), kind)
         for branch, count in Counter(branch_of(b.path) for b in of_kind).most_common(MOST_ASKED):
             asked.total("boxes of a state in a branch", count, kind, branch=branch)
-    opened = [box for box in boxes if box.state == " "]
+    opened = [box for box in boxes if box.state == "open"]
+    asked.sum_of_owners(len(opened))
     for group, key in (("branch", branch_of), ("folder", folder_of), ("path", str)):
         asked.groups(f"open by {group}", Counter(key(b.path) for b in opened), "open", group)
         asked.groups(f"notes by {group}", Counter(map(key, notes)), "note", group)

@@ -73,3 +73,19 @@ def test_each_kind_has_an_example() -> None:
 )
 def test_what_has_no_sign_is_a_page(path: str, text: str) -> None:
     assert kind_of(path, text) == (PAGE, "no date")
+
+
+@pytest.mark.parametrize(
+    ("line", "counted"),
+    [
+        ("## Attendees", 0), ("## Attendees (sign yourself in)", 0), ("Present: the board", 0), ("## Anwesende", 0),
+        ("## Teilnehmer:innen", 0), ("**Attendees:**", 0), ("## 参加者", 0), ("## Guests and regrets", 0),
+        ("## Attendance features", 1), ("**Attendance features** (business):", 1), ("## Guest login", 1),
+        ("## Participants can pay", 1),
+    ],
+)  # fmt: skip
+def test_boxes_tick_who_is_present_below_a_heading_that_says_so_alone(
+    line: str, counted: int
+) -> None:
+    note = parse_note("herd/a.md", f"# Herd\n\n{line}\n\n- [ ] Mira\n".encode(), Settings())
+    assert len([item for item in note.items if item.kind == "task"]) == counted

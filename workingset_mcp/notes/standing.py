@@ -89,11 +89,16 @@ def _standing_kind(outline: Outline, number: int, text: str, kind: int) -> str:
         return "contact"
     if (
         kind == LineKind.TEXT
-        and (20 if text.isascii() else 10) <= len(without_link_targets(text)) <= 600
+        and 20 <= _width(without_link_targets(text)) <= 600
         and RULE.stand_in(said)
     ):
         return "rule"
     return ""
+
+
+def _width(text: str) -> int:
+    """The length of a text; a sign of a script without blanks says as much as two letters."""
+    return len(text) + len(text.encode()) // 3 - len(text) // 3 if not text.isascii() else len(text)
 
 
 def _is_table_head(outline: Outline, number: int) -> bool:

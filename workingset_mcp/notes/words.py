@@ -291,13 +291,15 @@ NOTHING = re.compile(  # what a label or a cell says that says there is none
     r"|なし|特になし|無し|无|暂无|没有|無|없음|해당 ?없음|특이사항 ?없음|[-–—]+)?\W*$",
     _I,
 )
-ATTENDANCE = re.compile(
-    r"^\W*(?:(?:voting|non-voting|tsc|committee|board|other|core|members?)[ \t]+(?:members?[ \t]+)?){0,2}"
+ATTENDANCE = re.compile(  # `Attendees`, `Present: …`; not `Attendance features`
+    r"^\W*(?:(?:(?:voting|non-voting|tsc|committee|board|other|core|members?)[ \t]+(?:members?[ \t]+)?){0,2}"
     r"(?:attend\w*|present\b|members? present|absent\w*|apolog\w+|regrets|participants?\b|guests?\b|visitors?\b"
     r"|observers?\b|invit(?:ed|ees)\b|roll[ -]?call|who(?:'s| is) here|quorum"
     r"|anwesen\w*|abwesen\w*|teilnehm\w*|teilnahme|entschuldigt\w*|gäste\b|présents?\b|absents?\b|excusés?\b"
     r"|participants?\b|asistent\w*|presentes?\b|ausentes?\b|partecipant\w*|presenti\b|assenti\b|participantes?\b"
-    r"|aanwezig\w*|afwezig\w*|deelnemers?\b|obecni\b|nieobecni\b|uczestnicy\b"
+    r"|aanwezig\w*|afwezig\w*|deelnemers?\b|obecni\b|nieobecni\b|uczestnicy\b)"
+    r"(?=[*:/_·]in(?:nen)?\b|\W*$|[*_]{0,3}[ \t]*[:：(（\[–—-]"
+    r"|[*_]{0,3}[ \t]+(?:list|and|und|et|y|e|en|were|online|remote|\d))"
     r"|出席|欠席|参加|參加|与会|参会|缺席|列席|참석|불참)",
     _I,
 )
