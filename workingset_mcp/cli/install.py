@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 NAME = "workingset"
 INSTRUCTIONS = """\
-Call get_brief of workingset first; it gives the current state in a few hundred tokens.
+Call get_brief of workingset first; it gives the current state in about 2,000 tokens.
 Open sources (search_notes with `also`, then open_source_file) only if the brief does not hold \
 the answer.
 If it is not there, say so; never answer from memory."""

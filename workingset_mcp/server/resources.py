@@ -58,7 +58,7 @@ def add_resources(server: Server, workspace: Workspace) -> None:
 
     @server.resource(
         f"{BRIEF_URI}{{+branch}}", name="brief", title="Brief of a branch", mime_type="text/markdown",
-        description="The current state of a branch in a few hundred tokens",
+        description="The current state of a branch in about 2,000 tokens",
         annotations=Annotations(audience=["assistant"], priority=0.9),
     )  # fmt: skip
     def brief(branch: str, ctx: Context[Any]) -> str:

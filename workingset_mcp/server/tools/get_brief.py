@@ -20,7 +20,7 @@ def get_brief(
         int | None, Field(description="most tokens of the answer, from 400 (default 8000)")
     ] = None,
 ) -> Answer[object]:
-    """Current state of one customer, project or folder in a few hundred tokens: call this first.
+    """Current state of one customer, project or folder in about 2,000 tokens: call this first.
 
     Latest status word for word, newest notes, open items by urgency, decisions, owners, blockers,
     standing rules; every line with its path:line. What does not fit is counted and named with the
