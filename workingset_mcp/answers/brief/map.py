@@ -37,7 +37,7 @@ def mapped(
     notes = {note.path: note for note in materials.recent}
 
     def read(path: str) -> ReadUnit:
-        return units.get(path) or read_whole(reader, notes[path])
+        return units.get(path) or read_whole(materials, reader, notes[path])
 
     places = sorted(_places(materials, seen), key=lambda place: -sum(place.worth.values()))
     named = {place.path: _headings(read(place.path), place.worth) for place in places[:MOST_MAPPED]}

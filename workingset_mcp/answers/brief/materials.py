@@ -12,7 +12,7 @@ from datetime import date
 from typing import NamedTuple
 
 from workingset_mcp.answers.answer import Source
-from workingset_mcp.answers.brief.structure import INTRODUCES, Structure
+from workingset_mcp.answers.brief.structure import Structure, introduces
 from workingset_mcp.answers.budget import count_tokens, least_tokens
 from workingset_mcp.index import View
 from workingset_mcp.index.rows import ItemRow, NoteRow, StatusRow
@@ -145,7 +145,7 @@ class ReadUnit:
 
     def only_introduces(self, lines: frozenset[int]) -> bool:
         """Return whether the last of these lines introduces what is not among them."""
-        return bool(INTRODUCES.search(self.outline.lines[max(lines) - self.unit.first_line]))
+        return introduces(self.outline.lines[max(lines) - self.unit.first_line])
 
     def length_of(self, line: int) -> int:
         """Return the characters of a line of the note."""
@@ -184,6 +184,7 @@ class Materials:
     recent: list[NoteRow] = field(default_factory=list)
     units: list[NewUnit] = field(default_factory=list)
     newest: list[ReadUnit] = field(default_factory=list)  # read on demand
+    whole: dict[str, ReadUnit] = field(default_factory=dict)  # whole notes by path, read on demand
     standing: dict[str, list[StandingLine]] = field(default_factory=dict)  # by kind, read on demand
     override: tuple[str, str] | None = None
     status_lines: tuple[str, ...] = ()  # lines of the status block, used by hooks

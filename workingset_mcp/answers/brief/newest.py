@@ -18,7 +18,7 @@ from workingset_mcp.notes.kinds import POST_MORTEM, RECORD, TRACKER
 from workingset_mcp.notes.markdown import outline_of
 
 MOST_UNITS = 6
-MOST_RECORDS = 12
+MOST_RECORDS = 10
 _EVERY_LINE = 60  # characters: what a line costs beside its own
 _LENGTH_WEIGHS = 0.35
 _SHARE_OF_OTHERS = 0.4

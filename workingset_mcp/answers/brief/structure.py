@@ -6,6 +6,7 @@ many. Not here: which lines are worth showing (`newest`, `standing`).
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
@@ -17,7 +18,6 @@ LONGEST_SHORT_ROW = 200  # characters; longer rows make no short list
 _LONGEST_LIST = 800  # characters of a list that the line above it brings along
 MOST_WRAPPED = 12  # lines of one sentence
 _EVERY = 5  # lines between two numbers in a quote
-INTRODUCES = re.compile(r"[:：][*_`]{0,3}\s*$")
 _ITEM = re.compile(r"^(\s*)(?:[-*+•]|\d+[.)])\s+\S")
 _FENCE = re.compile(r"[\s>]*(?:`{3}|~{3})")
 _WRAPPED = 60  # characters; a shorter line was not wrapped by an editor
@@ -32,8 +32,10 @@ class Structure:
     def __init__(self, outline: Outline) -> None:
         self._outline = outline
         self._lines, self._kinds = outline.lines, outline.kinds
-        self._headings = [mark for mark in outline.headings if mark.line not in outline.item_depth]
-        self._whole: dict[int, frozenset[int]] = {}
+        own = [mark for mark in outline.headings if mark.line not in outline.item_depth]
+        self._headings = {mark.line: mark for mark in own}
+        self._heading_lines = sorted(self._headings)
+        self._bound: dict[tuple[int, int], frozenset[int]] = {}
 
     @cached_property
     def _parents(self) -> dict[int, int]:
@@ -86,19 +88,17 @@ class Structure:
 
     def heading_line(self, at: int) -> int:
         """The line of the nearest heading at or above a line; 0 if there is none."""
-        above = 0
-        for mark in self._headings:
-            if mark.line > at:
-                break
-            above = mark.line
-        return above
+        above = bisect_right(self._heading_lines, at)
+        return self._heading_lines[above - 1] if above else 0
 
     def heading_text(self, line: int) -> str:
         """The text of the heading on a line."""
-        return next((mark.text for mark in self._headings if mark.line == line), "")
+        return self._headings[line].text
 
     def with_meaning(self, first: int, last: int) -> frozenset[int]:
         """These lines and what gives them meaning."""
+        if (first, last) in self._bound:
+            return self._bound[first, last]
         found: set[int] = set()
         todo = list(range(first, last + 1))
         while todo:
@@ -106,16 +106,17 @@ class Structure:
             if at not in found:
                 found.add(at)
                 todo.extend(self._bound_to(at))
-        return frozenset(found)
+        self._bound[first, last] = frozenset(found)
+        return self._bound[first, last]
 
     def _bound_to(self, at: int) -> Iterator[int]:
         """Yield the lines that a line cannot be shown without."""
         heading = self.heading_line(at)
         if heading:
-            yield from range(heading, self._last_of_heading(heading) + 1)
+            yield from range(heading, self._headings[heading].last_line + 1)
         if self._parents.get(at):
             yield self._parents[at]
-        if INTRODUCES.search(self._lines[at - 1]):
+        if introduces(self._lines[at - 1]):
             yield from self._introduced(at)
         group = self._group_of.get(at)
         if group:
@@ -147,9 +148,6 @@ class Structure:
             and sum(len(self._lines[row - 1]) for row in rows) < _LONGEST_LIST
         )
         return rows if begins and is_short else ()
-
-    def _last_of_heading(self, line: int) -> int:
-        return next(mark.last_line for mark in self._headings if mark.line == line)
 
     def _rest_of_sentence(self, at: int) -> Iterator[int]:
         first = at
@@ -196,6 +194,11 @@ class Structure:
             after = next(at for at in shown if at > row)
             missing[after] = missing.get(after, 0) + 1
         return missing
+
+
+def introduces(line: str) -> bool:
+    """Return whether a line only introduces what stands below it."""
+    return line.rstrip(" \t*_`").endswith((":", "："))
 
 
 def goes_on(before: str, line: str) -> bool:

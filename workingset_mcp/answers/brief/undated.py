@@ -65,7 +65,6 @@ def pick_standing(
     `kinds`: each with its most lines, and the share of the limit that is used up when it ends.
     """
     notes = {note.path: note for note in materials.recent}
-    units: dict[str, ReadUnit] = {}
     picked: dict[str, set[int]] = {}
     used = 0
     for kind, most, up_to in kinds:
@@ -76,8 +75,7 @@ def pick_standing(
                 break
             if least_tokens(line.text) > room:
                 continue
-            unit = units.get(line.path) or read_whole(reader, notes[line.path])
-            units[line.path] = unit
+            unit = read_whole(materials, reader, notes[line.path])
             have = picked.get(line.path, set())
             added = unit.bound_lines(line.line, line.line) - have
             mark = 0 if have else unit.head_tokens
@@ -86,17 +84,21 @@ def pick_standing(
                 picked[line.path] = have | added
                 used += cost
                 count += bool(added)
-    return [(units[path], lines) for path, lines in picked.items()]
+    return [(materials.whole[path], lines) for path, lines in picked.items()]
 
 
-def read_whole(reader: BranchReader, note: NoteRow) -> ReadUnit:
-    """Read a whole note."""
+def read_whole(materials: Materials, reader: BranchReader, note: NoteRow) -> ReadUnit:
+    """Read a whole note, once for all attempts to fit a brief."""
+    if note.path in materials.whole:
+        return materials.whole[note.path]
     lines = reader.lines(note, 1, note.line_count)
     outline = outline_of("\n".join(lines))
     mark = QUOTE_TOKENS + count_tokens(note.path)
-    return ReadUnit(
+    unit = ReadUnit(
         NewUnit(note, "", 1, note.line_count), "", mark, [], outline, Structure(outline)
     )
+    materials.whole[note.path] = unit
+    return unit
 
 
 def _strength(kind: str, text: str) -> float:
