@@ -37,7 +37,7 @@ class Record(NamedTuple):
 MOST = {
     "modules": Record(136, 3),
     "lines of the largest module": Record(514, 20),
-    "lines of the package": Record(20_816, 300),
+    "lines of the package": Record(20_825, 300),
 }
 
 

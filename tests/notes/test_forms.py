@@ -463,3 +463,30 @@ def test_a_reference_is_no_box(text: str) -> None:
 @pytest.mark.parametrize("line", ["**Blockers:** none", "Blocker: n/a", "**Hindernis**: keine"])
 def test_a_label_that_says_none_is_no_action_of_the_heading_above(line: str) -> None:
     assert items_of(f"# N\n\n## Action items\n\n- call\n\n{line}\n")[1:] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("## Follow-ups\n\n- call Odo\n", 1), ("## Follow-up from last meeting / discussions\n\n- call Odo\n", 0),
+        ("## Follow-up discussion\n\n- call Odo\n", 0), ("## Actions taken\n\n- called Odo\n", 0),
+        ("## Actions for us\n\n- call Odo\n", 1),
+        ("- CANCELED FOR THE HOLIDAYS\n", 0), ("- CANCELED call Odo\n", 1),
+    ],
+)  # fmt: skip
+def test_what_was_done_or_talked_about_is_nothing_to_do(text: str, count: int) -> None:
+    items = parse_note("herd/a.md", f"# Herd\n\n{text}".encode(), Settings()).items
+    assert len([item for item in items if item.kind in ("task", "action")]) == count
+
+
+@pytest.mark.parametrize(
+    ("text", "due"),
+    [
+        ("- [ ] call Odo by Friday 12 June 2026", "2026-06-12"), ("- [ ] call Odo, due 2026-06-12", "2026-06-12"),
+        ("- [ ] all are in it due to the 2026-06-12 change", ""),
+        ("- [ ] read what was verified by the three people of the audit 2026-06-12", ""),
+    ],
+)  # fmt: skip
+def test_a_day_is_due_only_right_behind_the_word(text: str, due: str) -> None:
+    [item] = parse_note("herd/a.md", f"# Herd\n\n{text}\n".encode(), Settings()).items
+    assert item.due == due

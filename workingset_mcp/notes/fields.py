@@ -11,6 +11,7 @@ from workingset_mcp.notes.words import by_first_letter
 from workingset_mcp.settings import Settings
 
 _NEAR_CHARACTERS = 30  # from a word like `due` to its date
+_CLOSE_CHARACTERS = 22  # from `by`, its date included: `by Friday 12 June 2026`
 _MOST_CHARACTERS = (
     600  # of an item that are looked through: a pasted page names no owner further in
 )
@@ -42,7 +43,7 @@ _NO_OWNER = re.compile(
 _DUE_WORDS = by_first_letter(
     (word[0], word[1:])
     for word in (
-        "due", "by", "until", "deadline", "fällig", "bis", "avant(?: le)?", "d'ici", "pour le", "antes del?",
+        "due(?! to)", "by", "until", "deadline", "fällig", "bis", "avant(?: le)?", "d'ici", "pour le", "antes del?",
         "para el", "entro(?: il)?", "até", "vóór", "voor", "tegen", "przed", "do dnia",
     )
 )  # fmt: skip
@@ -139,7 +140,8 @@ def _due(item: Item, text: str, written: str, settings: Settings) -> str:
         return _first_day(text, year, written, settings)
     for mark, in_case in ((_DUE_MARK, lowered(text)), (_PLANNED_MARK, text)):
         for marked in mark.finditer(f" {in_case}"):
-            behind = text[marked.end() - 1 :][:_NEAR_CHARACTERS]
+            near = _CLOSE_CHARACTERS if marked[0].strip(" (,;*_:") == "by" else _NEAR_CHARACTERS
+            behind = text[marked.end() - 1 :][:near]
             day = _first_day(behind, year, written, settings)
             if day:
                 return day

@@ -125,6 +125,8 @@ class _Reader:
         outline, sign = self._outline, drawn["sign"]
         if outline.kinds[line - 1] != LineKind.TEXT:
             return False
+        if drawn["word"] and drawn["text"].isupper():
+            return False  # `CANCELED FOR THE HOLIDAYS`: a sentence
         if drawn["mark"]:
             if sign and sign in _WEAK_SIGNS and line in labels:
                 return False

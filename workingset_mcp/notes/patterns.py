@@ -40,6 +40,11 @@ _ABOUT = (
     r"the|no|how|what|why|when|who|where|about|using|writing|creating|making|example|sample|template"
     r"|sans|ohne|sin|senza"
 )
+# Behind words such as `Follow-up` and `Actions`: what was, or what is talked about.
+_NOT_TO_DO = (
+    r"[^.]{0,12}\b(?:(?:from|since) (?:the )?(?:last|previous|prior)|discussions?|considerations?"
+    r"|taken|performed)\b"
+)
 _STILL_TO_DECIDE = (
     r"open|pending|upcoming|unresolved|future|proposed|offene|ausstehende|pendientes|ouvertes"
 )
@@ -73,7 +78,7 @@ class Patterns:
             re.IGNORECASE | re.DOTALL,
         )
         self._headings = {
-            "action": _heading(action_headings, _NOT_OPEN, r"[^.]{0,40}"),
+            "action": _heading(action_headings, _NOT_OPEN, rf"(?!{_NOT_TO_DO})[^.]{{0,40}}"),
             "decision": _heading(
                 decision_headings,
                 _STILL_TO_DECIDE,
